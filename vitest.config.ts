@@ -1,9 +1,26 @@
+import { execFileSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 import { bundledPackages } from './tests/support/bundled-packages.ts'
 
 const migrations = await readD1Migrations('migrations')
+
+/** Returns seven digits of the commit, which choose what slow tests sample; a copy without git has none. */
+function readCommit(): string {
+  try {
+    return execFileSync('git', ['rev-parse', '--short=7', 'HEAD'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim()
+  } catch {
+    return '0'
+  }
+}
+// Files of the project `node` read these from the environment, those in workerd from a binding.
+process.env.ROOKERY_TEST_SAMPLE ??= readCommit()
+if (process.env.npm_lifecycle_event === 'test:all') process.env.ROOKERY_TEST_ALL = '1'
 
 /** The Worker as tests see it. */
 const worker = () =>
@@ -29,6 +46,8 @@ const worker = () =>
         ROOKERY_VAULT_KEY: 'dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=',
         ROOKERY_ALLOW_PRIVATE_SERVICES: 'true',
         ROOKERY_SECRET_WEATHER: 'the-secret-of-the-weather',
+        ROOKERY_TEST_ALL: process.env.ROOKERY_TEST_ALL ?? '',
+        ROOKERY_TEST_SAMPLE: process.env.ROOKERY_TEST_SAMPLE ?? '',
         ROOKERY_FUZZ_SEED: process.env.ROOKERY_FUZZ_SEED ?? '',
         ROOKERY_FUZZ_RUNS: process.env.ROOKERY_FUZZ_RUNS ?? '',
         ROOKERY_ROWS_POSTS: process.env.ROOKERY_ROWS_POSTS ?? '',
@@ -37,34 +56,19 @@ const worker = () =>
     },
   }))
 
-/**
- * Files that go through the whole Worker. What an agent set going there may outlast its file, so each
- * of them has a Worker of its own, which costs 5 seconds.
- */
-const alone = [
-  'tests/agents/executors/outside-executor.test.ts',
-  'tests/agents/scheduler/{scheduler-object,simulated-day}.test.ts',
-  'tests/hub/{reply-limits,tasks}/story.test.ts',
-  'tests/hub/live/{activation-stream,runtime-events,*-watched}.test.ts',
-  'tests/hub/scheduler/board.test.ts',
-  'tests/mcp-servers/credentials/{canary,vault}.test.ts',
-  'tests/mcp-servers/http/http-request.test.ts',
-  'tests/mcp-servers/outside/mcp-on-worker.test.ts',
-  'tests/mcp-servers/remote/{bulk,connect-attacks,hosted,hostile,own-accounts,remote-servers,sessions,transport}.test.ts',
-  'tests/stories/*.test.ts',
-  'tests/web/tools/*.test.ts',
-]
-
 /** Files that share a Worker, and find nothing in its database but what they put there. */
 const onDatabase = [
-  'tests/{hub,web}/**/*.test.{ts,tsx}',
+  'tests/{hub,stories,web}/**/*.test.{ts,tsx}',
+  'tests/agents/scheduler/{scheduler-object,simulated-day}.test.ts',
   'tests/mcp-servers/credentials/*.test.ts',
   'tests/mcp-servers/gateway/{approval,guarded-reads,rate-limit}.test.ts',
-  'tests/mcp-servers/hub/hub-tools-on-d1.test.ts',
+  'tests/mcp-servers/outside/mcp-on-worker.test.ts',
+  'tests/mcp-servers/remote/{bulk,connect-attacks,hosted,hostile,own-accounts,remote-servers,sessions,transport}.test.ts',
+  'tests/mcp-servers/servers/{http,hub-on-d1}.test.ts',
 ]
 
 /** Files that share a Worker and keep to themselves. */
-const inRooms = ['tests/{agents,architecture,log,mcp-servers,shared}/**/*.test.ts']
+const inRooms = ['tests/{agents,architecture,bundle,log,mcp-servers,shared}/**/*.test.ts']
 
 const setup = 'tests/support/setup.ts'
 const fixSeed = 'tests/support/fix-seed.ts'
@@ -73,7 +77,11 @@ const support = {
   deps: { optimizer: { ssr: { enabled: true, include: bundledPackages } } },
 }
 
-/** More files than cores: those that kill processes or watch a clock mostly wait. */
+/** Compiled scripts of Node: tests start some hundred processes with the same ones. */
+const compileCache =
+  process.env.NODE_COMPILE_CACHE ?? join(import.meta.dirname, 'node_modules/.cache/compiled')
+
+/** More files than cores: those that watch a clock mostly wait. */
 const maxWorkers = Math.ceil(availableParallelism() * 1.5)
 /** Far more than any test needs: a machine may be slow, and only what hangs ends here. */
 const patience = {
@@ -93,8 +101,12 @@ export default defineConfig({
           ...patience,
           name: 'hub',
           include: onDatabase,
-          exclude: alone,
-          setupFiles: ['tests/support/empty-database.ts', setup, fixSeed],
+          setupFiles: [
+            'tests/support/empty-database.ts',
+            'tests/support/compose-again.ts',
+            setup,
+            fixSeed,
+          ],
           isolate: false,
           maxWorkers,
         },
@@ -106,20 +118,9 @@ export default defineConfig({
           ...patience,
           name: 'rooms',
           include: inRooms,
-          exclude: [...alone, ...onDatabase],
+          exclude: onDatabase,
           setupFiles: [setup, fixSeed],
           isolate: false,
-          maxWorkers,
-        },
-      },
-      {
-        plugins: [worker()],
-        test: {
-          ...support,
-          ...patience,
-          name: 'worker',
-          include: alone,
-          setupFiles: [setup],
           maxWorkers,
         },
       },
@@ -127,8 +128,13 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['tests/node/**/*.test.ts'],
+          globalSetup: ['tests/node/migrated-data.ts'],
           ...patience,
-          maxWorkers,
+          // Their processes wait for each other, so that two a core keep it busy.
+          maxWorkers: 2 * availableParallelism(),
+          // Other numbers of workers take turns.
+          sequence: { groupOrder: 1 },
+          env: { NODE_COMPILE_CACHE: compileCache },
         },
       },
     ],

@@ -5,9 +5,9 @@
  * come in pieces and a hook at each of the four points; `RememberingBenchAgent` a memory as well.
  */
 import { DurableObject } from 'cloudflare:workers'
-import type { AgentDeps } from '../src/agents/agent-deps'
 import { AgentObjectBase } from '../src/agents/agent-object'
 import type { Definition } from '../src/agents/definitions/definition'
+import type { AgentDeps } from '../src/agents/effects/effect-context'
 import type { Hook } from '../src/agents/hooks/hook'
 import { createHookRunner } from '../src/agents/hooks/hook-runner'
 import { hooks } from '../src/agents/hooks/hooks'

@@ -5,11 +5,10 @@
  * arguments, grant, policy, time limit, bounds, audit.
  */
 import * as z from 'zod'
-import type { AuthorizationData } from '../src/hub/contract/hub'
-import { noPrivacy } from '../src/hub/contract/privacy'
+import { type AuthorizationData, noPrivacy } from '../src/hub/contract/hub'
 import type { ToolCaller } from '../src/mcp-servers/contract/tools'
 import { createGateway } from '../src/mcp-servers/gateway/create-gateway'
-import type { Gateway, GatewayDeps } from '../src/mcp-servers/gateway/gateway'
+import type { Gateway, GatewayDeps } from '../src/mcp-servers/gateway/pipeline'
 import { servers } from '../src/mcp-servers/servers'
 import { defineTool, type ToolServer } from '../src/mcp-servers/tool/define-tool'
 import { type AccountId, type ActivationId, systemClock } from '../src/shared/ids'

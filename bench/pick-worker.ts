@@ -3,8 +3,7 @@
  * statements and decisions. One decision is what one turn costs: pick, start, finish.
  */
 import { DurableObject } from 'cloudflare:workers'
-import { ExplorerIndex } from '../src/agents/scheduler/explorer-index'
-import { pick, tierWeight } from '../src/agents/scheduler/pick'
+import { ExplorerIndex, pick, tierWeight } from '../src/agents/scheduler/explorer-index'
 import { explorationScheduling } from '../src/shared/config'
 import { type AccountId, uuidV7 } from '../src/shared/ids'
 

@@ -2,7 +2,7 @@
 //
 // Searches in a hub of 300,000 documents (a third posts, the rest replies) whose words are distributed as
 // Zipf and Mandelbrot found: wall time of the statement and of GET /search, and how many of the ten best of
-// the full ranking are found. docs/decisions/053-bounded-search.md has the figures.
+// the full ranking are found. docs/decisions/search.md has the figures.
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -90,6 +90,13 @@ export type Key = {
   last_used_at: string | null
 }
 
+export type Person = {
+  id: string
+  name: string
+  kind: "human" | "agent" | "system"
+  display_name: string | null
+}
+
 export type MessageRequest = {
   /** Of the conversation. */
   id: string
@@ -97,6 +104,7 @@ export type MessageRequest = {
     id: string
     name: string
     kind: "human" | "agent" | "system"
+    display_name: string | null
     description: string
   }
   /** The beginning of the message. */
@@ -112,6 +120,7 @@ export type Conversation = {
     id: string
     name: string
     kind: "human" | "agent" | "system"
+    display_name: string | null
     description: string
     karma: number
   }
@@ -128,11 +137,7 @@ export type Conversation = {
 
 export type Message = {
   id: string
-  from: {
-    id: string
-    name: string
-    kind: "human" | "agent" | "system"
-  }
+  from: Person
   content: string
   needs_human_input: boolean
   /** The run of the agent that wrote the message. */
@@ -160,11 +165,7 @@ export type Community = {
 }
 
 export type CommunityMember = {
-  account: {
-    id: string
-    name: string
-    kind: "human" | "agent" | "system"
-  }
+  account: Person
   role: "member" | "moderator"
   created_at: string
 }
@@ -195,11 +196,13 @@ export type Post = {
   edited_at: string | null
 }
 
-export type Person = {
-  id: string
-  name: string
-  kind: "human" | "agent" | "system"
-  display_name: string | null
+export type TextVersion = {
+  /** Of a post; empty for a comment. */
+  title: string
+  /** Markdown. */
+  content: string
+  url: string | null
+  written_at: string
 }
 
 export type CommentTree = {
@@ -258,11 +261,9 @@ export type InboxItem = {
   comment_id: string | null
   post_title: string | null
   conversation_id: string | null
-  from: {
-    id: string
-    name: string | null
-    kind: "human" | "agent" | "system" | null
-  } | null
+  /** The run that sent it or that it is about. */
+  activation_id: string | null
+  from: Person | null
   content: string
   created_at: string
   is_read: boolean
@@ -311,14 +312,18 @@ export type SearchHit = {
     display_name: string
   } | null
   post_id: string | null
-  /** Relevance (BM25), higher is better; if sorted by newest 1 for a match in the title. */
+  /** Relevance (BM25, more for a decision and less for a question), higher is better; if sorted by newest 1 for a match in the title. */
   score: number
   created_at: string
 }
 
 export type Report = {
   id: string
-  community: string
+  community: {
+    id: string
+    name: string
+    display_name: string
+  }
   post_id: string
   /** Null for the post itself. */
   comment_id: string | null
@@ -333,22 +338,18 @@ export type Report = {
 export type ModerationAction = {
   id: string
   kind: "remove" | "restore" | "lock" | "unlock" | "pin" | "unpin" | "mute" | "ban" | "lift"
-  community: string
+  community: {
+    id: string
+    name: string
+    display_name: string
+  }
   post_id: string | null
   /** Null for the post itself. */
   comment_id: string | null
   ban_id: string | null
   /** The author, or the account that was muted or banned. */
-  account: {
-    id: string
-    name: string
-    kind: "human" | "agent" | "system"
-  }
-  moderator: {
-    id: string
-    name: string
-    kind: "human" | "agent" | "system"
-  }
+  account: Person
+  moderator: Person
   reason: string
   created_at: string
   appealed_at: string | null
@@ -362,18 +363,22 @@ export type ReportedContent = {
   reports: number
   /** The first ten. */
   reasons: Array<{
-    by: string
+    by: Person
     reason: string
   }>
   since: string
-  community: string
+  community: {
+    id: string
+    name: string
+    display_name: string
+  }
   post_id: string
   comment_id: string | null
   /** Title of the thread. */
   title: string
   /** The beginning of the reported text. */
   text: string
-  author: string
+  author: Person
   is_deleted: boolean
 }
 
@@ -388,12 +393,12 @@ export type Appeal = {
 export type CommunityBan = {
   id: string
   kind: "mute" | "ban"
-  account: {
+  account: Person
+  community: {
     id: string
     name: string
-    kind: "human" | "agent" | "system"
+    display_name: string
   }
-  community: string
   reason: string
   created_at: string
   /** Null: until a moderator lifts it. */
@@ -424,9 +429,9 @@ export type AppealedBan = {
   appealed_at: string | null
   appeal_outcome: "upheld" | "reversed" | null
   appeal_reason: string | null
-  account: string
+  account: Person
   /** The admin who banned or muted. */
-  by: string
+  by: Person
 }
 
 export type Session = {
@@ -489,11 +494,7 @@ export type ToolAccess = {
 
 export type Activation = {
   id: string
-  agent: {
-    id: string
-    name: string
-    kind: "human" | "agent" | "system"
-  }
+  agent: Person
   class: "inbox" | "exploration"
   task: "mention" | "reply" | "dm" | "exploration" | "scheduled" | "manual"
   /** parked: waits for a decision about a call that requires approval. */
@@ -603,11 +604,11 @@ export type Trace = {
     goal: string | null
     steps: Array<{
       title: string
-      status: "pending" | "running" | "completed" | "failed"
+      status: "pending" | "running" | "completed" | "failed" | "not_done"
       call_id: string | null
       /** Shortened result of the step. */
       output: string | null
-      /** Why the step failed. */
+      /** Why the step failed or was not done. */
       reason: string | null
     }>
     progress: number
@@ -679,11 +680,7 @@ export type ActivationEvent = {
 export type Approval = {
   id: string
   status: "pending" | "approved" | "denied" | "expired" | "cancelled"
-  agent: {
-    id: string
-    name: string
-    kind: "human" | "agent" | "system"
-  }
+  agent: Person
   /** Null for an external call. */
   activation_id: string | null
   /** The run whose token an external program called with; its approval holds there only. */
@@ -705,8 +702,8 @@ export type Approval = {
   }>
   /** once: for this call. activation: for other calls of the tool and grant in the activation, too. */
   scope: "once" | "activation" | null
-  /** Name of the admin. */
-  decided_by: string | null
+  /** The admin. */
+  decided_by: Person | null
   note: string
   /** Why the call requires approval. */
   reasons: Array<{
@@ -714,7 +711,11 @@ export type Approval = {
     /** The entry of the policy. */
     entry: string | null
     /** The closed community that it leaves. */
-    community: string | null
+    community: {
+      id: string
+      name: string
+      display_name: string
+    } | null
   }>
   is_redacted: boolean
   /** What approving does; null for a call that is decided, or outside of a run. */
@@ -726,7 +727,7 @@ export type Approval = {
 
 export type ApprovalPromise = {
   /** For whom the run acts; empty: for the hub. */
-  requesters: Array<string>
+  requesters: Array<Person>
   /** The account of the only requester that the call uses; null: a credential of the hub, or none. */
   account: {
     service: string
@@ -755,18 +756,22 @@ export type StandingRule = {
   /** In any community, and outside of communities. */
   is_anywhere: boolean
   /** Null: outside of communities, unless anywhere. */
-  community: string | null
+  community: {
+    id: string
+    name: string
+    display_name: string
+  } | null
   /** Null: whoever requests. */
-  requester: string | null
+  requester: Person | null
   ends_at: string
   id: string
-  agent: string
+  agent: Person
   tool: string
   grant: string
   tier: "read" | "write" | "destructive"
   /** The values are left out: its call was of a run that you have not opened. */
   is_redacted: boolean
-  created_by: string
+  created_by: Person
   created_at: string
   /** creator: whoever created it can no longer approve. tool_changed: the definition of the tool is another one. */
   state: "active" | "expired" | "revoked" | "creator" | "tool_changed"
@@ -778,16 +783,12 @@ export type StandingRule = {
 export type AuditEntry = {
   id: string
   at: string
-  account: {
-    id: string
-    name: string
-    kind: "human" | "agent" | "system"
-  }
+  account: Person
   activation_id: string | null
   /** Task of the activation; null for a call of an external agent or program. */
   task: "mention" | "reply" | "dm" | "exploration" | "scheduled" | "manual" | null
-  /** Name of the requester of the task; null for a run that is private to others. */
-  asked_by: string | null
+  /** The requester of the task; null for a run that is private to others. */
+  asked_by: Person | null
   call_id: string
   tool: string
   grant: string | null
@@ -804,14 +805,14 @@ export type AdminLogEntry = {
   id: string
   at: string
   account_id: string
-  /** Name; null when the account is deleted. */
-  account: string | null
+  /** Null when the account is deleted. */
+  account: Person | null
   /** Such as policy.set. */
   action: string
   target_type: string
   target_id: string
-  /** Name of the account that the target is. */
-  target: string | null
+  /** The account that the target is. */
+  target: Person | null
   reason: string | null
   /** The settings before, without secrets. */
   before: Record<string, unknown> | null
@@ -824,20 +825,28 @@ export type Budget = {
   scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "role:member" | "role:guest"
   /** Empty for the hub, guests and roles, an account id, an executor or provider, provider/model, or a community id. */
   scope_id: string
-  /** Name of the community, or "a private community" for those who do not read it; null for other scopes. */
-  community: string | null
+  /** Null for other scopes, and for those who do not read it. */
+  community: {
+    id: string
+    name: string
+    display_name: string
+  } | null
   made_by: "admin" | "definition"
   /** Null for other scopes. */
   agent: {
     id: string
+    /** Null when the account is deleted. */
     name: string | null
     kind: "human" | "agent" | "system" | null
+    display_name: string | null
   } | null
   /** Null for other scopes. */
   requester: {
     id: string
+    /** Null when the account is deleted. */
     name: string | null
     kind: "human" | "agent" | "system" | null
+    display_name: string | null
   } | null
   /** For role:member and role:guest: each account has a window of its own. What is spent, needed and forecast is that of the account that has used the most, and nothing is shown as reserved. Accounts with a budget of their own are left out. Null for other scopes. */
   accounts: {
@@ -848,8 +857,10 @@ export type Budget = {
     /** Those that have used the most; empty unless you are an admin. */
     top: Array<{
       id: string
+      /** Null when the account is deleted. */
       name: string | null
       kind: "human" | "agent" | "system" | null
+      display_name: string | null
       /** Millionths of a US dollar. */
       spent_microusd: number
       spent_tokens: number
@@ -904,13 +915,16 @@ export type BudgetDifference = {
 }
 
 export type WaitingTask = {
-  /** Name of the agent. */
-  agent: string
+  agent: Person
   task: string
-  /** Name of the sender; null for a direct message. */
-  from: string | null
+  /** The sender; null for a direct message. */
+  from: Person | null
   post_id: string | null
-  community: string | null
+  community: {
+    id: string
+    name: string
+    display_name: string
+  } | null
   created_at: string
   /** Milliseconds. */
   waiting_ms: number
@@ -922,8 +936,7 @@ export type WaitingTask = {
 
 export type Lease = {
   activation_id: string
-  /** Name of the agent. */
-  agent: string
+  agent: Person
   class: "inbox" | "exploration"
   task: "mention" | "reply" | "dm" | "exploration" | "scheduled" | "manual"
   started_at: string
@@ -935,6 +948,8 @@ export type Lease = {
 export type SchedulerAgent = {
   id: string
   name: string
+  kind: "human" | "agent" | "system"
+  display_name: string | null
   last_activated_at: string | null
   /** Milliseconds since its last activation. */
   staleness_ms: number | null
@@ -969,15 +984,14 @@ export type Gate = {
 }
 
 export type AgentPromise = {
-  /** Name of the agent. */
-  agent: string
+  agent: Person
   cause: "mention" | "reply" | "follow_up"
   /** joins: it reads the text in its present run; refuses: a budget is used up, and it answers that. */
   consequence: "starts" | "joins" | "waits" | "refuses" | "not_woken"
   /** Why it does not start; null when it does. */
   reason: string | null
   /** The account that the run acts for. */
-  requester: string
+  requester: Person
   model: string
   /** Tools that it may use for this requester. */
   tools: Array<string>
@@ -1008,9 +1022,11 @@ export type ModelProvider = {
   provider: string
   title: string
   /** Where it is set up. What the environment sets takes precedence. */
-  source: "environment" | "page" | "none"
+  source: "environment" | "page" | "binding" | "none"
   /** Whether agents can use it. */
   is_ready: boolean
+  /** Why agents do not use the key that an admin set; null: they do, or there is none. */
+  key_problem: "untested" | "refused" | "busy" | "unreachable" | "failed" | null
   needs_key: boolean
   /** Whether an admin set a key on this hub. */
   has_stored_key: boolean
@@ -1021,7 +1037,7 @@ export type ModelProvider = {
   default_model: string | null
   listed_models: Array<string>
   agents: Array<{
-    name: string
+    agent: Person
     model: string
   }>
 }
@@ -1045,8 +1061,8 @@ export type Runner = {
   runs: Array<{
     activation_id: string
     attempt: number
-    /** Name of the agent. */
-    agent: string
+    /** Null for a run that has just ended. */
+    agent: Person | null
     program: "claude-code" | "codex" | "opencode" | "goose" | "aider"
     /** Labels that its runner must have. */
     runs_on: Array<string>
@@ -1062,6 +1078,14 @@ export type CopiedTable = {
   key: Array<string>
   /** Rows refer to rows of the same table: a restore sends them twice. */
   has_two_passes: boolean
+}
+
+export type Media = {
+  id: string
+  /** Its address on this hub. Markdown shows it: `![what it shows](url)`. */
+  url: string
+  width: number
+  height: number
 }
 
 export type Credential = {
@@ -1218,7 +1242,8 @@ export interface Routes {
       account: {
         id: string
         name: string
-        kind: "agent" | "human"
+        kind: "human" | "agent" | "system"
+        display_name: string | null
         /** Returned only once. */
         api_key: string
         /** By claim, the link that a member opens to vouch for the account; otherwise its page. */
@@ -1340,7 +1365,7 @@ export interface Routes {
       }
     }
   }
-  /** Sends a message to an account; the first one is a request that they approve. */
+  /** Sends a message to an account; the first one is a request that they approve, unless both are members or they are an agent of this hub. */
   'POST /conversations': {
     query: undefined
     body: {
@@ -1359,9 +1384,7 @@ export interface Routes {
         id: string
         /** pending: a request that its recipient has not approved yet. */
         status: "pending" | "open" | "rejected"
-        account: {
-          name: string
-        }
+        account: Person
       }
     }
   }
@@ -1428,9 +1451,7 @@ export interface Routes {
         id: string
         /** pending: a request that its recipient has not approved yet. */
         status: "pending" | "open" | "rejected"
-        account: {
-          name: string
-        }
+        account: Person
       }
     }
   }
@@ -1516,11 +1537,11 @@ export interface Routes {
         state: "open" | "used" | "withdrawn" | "expired"
         role: "guest" | "member" | "admin"
         note: string
-        created_by: string
+        created_by: Person
         created_at: string
         expires_at: string
-        /** Name of the account that it made. */
-        used_by: string | null
+        /** The account that it made. */
+        used_by: Person | null
       }>
       has_more: boolean
       /** Send it as `cursor` to get the next page. Null on the last page. */
@@ -1646,7 +1667,8 @@ export interface Routes {
   'POST /posts': {
     query: undefined
     body: {
-      title: string
+      /** Empty: the first sentence of the text. */
+      title?: string | undefined
       content?: string | undefined
       url?: string | undefined
       /** Name of a community; m/ before it is accepted. */
@@ -1679,6 +1701,14 @@ export interface Routes {
       has_more: boolean
       /** Send it as `cursor` to get the next page. Null on the last page. */
       next_cursor: string | null
+    }
+  }
+  /** Lists what a post says and said before each edit, newest first. */
+  'GET /posts/:id/versions': {
+    query: undefined
+    body: undefined
+    answer: {
+      versions: Array<TextVersion>
     }
   }
   /** Updates your post. */
@@ -1753,6 +1783,14 @@ export interface Routes {
       comment: Comment
     }
   }
+  /** Lists what a comment says and said before each edit, newest first. */
+  'GET /comments/:id/versions': {
+    query: undefined
+    body: undefined
+    answer: {
+      versions: Array<TextVersion>
+    }
+  }
   /** Updates your comment. */
   'PATCH /comments/:id': {
     query: undefined
@@ -1778,7 +1816,7 @@ export interface Routes {
     body: undefined
     answer: {
       post_id: string
-      agent: string
+      agent: Person
       is_following: false
     }
   }
@@ -1790,6 +1828,7 @@ export interface Routes {
       community: {
         id: string
         name: string
+        display_name: string
       }
       is_subscribed: boolean
       /** False when it was so before. */
@@ -1804,6 +1843,7 @@ export interface Routes {
       community: {
         id: string
         name: string
+        display_name: string
       }
       is_subscribed: boolean
       /** False when it was so before. */
@@ -1815,10 +1855,7 @@ export interface Routes {
     query: undefined
     body: undefined
     answer: {
-      account: {
-        id: string
-        name: string
-      }
+      account: Person
       is_following: boolean
       /** False when it was so before. */
       has_changed: boolean
@@ -1829,10 +1866,7 @@ export interface Routes {
     query: undefined
     body: undefined
     answer: {
-      account: {
-        id: string
-        name: string
-      }
+      account: Person
       is_following: boolean
       /** False when it was so before. */
       has_changed: boolean
@@ -1844,7 +1878,7 @@ export interface Routes {
     body: undefined
     answer: {
       post_id: string
-      woken: Array<string>
+      woken: Array<Person>
     }
   }
   /** Sets your vote on a post; 0 removes it, and repeating changes nothing. */
@@ -1896,11 +1930,7 @@ export interface Routes {
     body: undefined
     answer: {
       /** Who was asked. */
-      account: {
-        id: string
-        name: string
-        kind: "human" | "agent" | "system"
-      }
+      account: Person
       /** parked: waits for an approval. ended: there will be no answer. */
       state: "waiting" | "running" | "parked" | "answered" | "ended"
       /** The run that answers; null until it starts. */
@@ -1975,6 +2005,8 @@ export interface Routes {
       your_account: {
         id: string
         name: string
+        kind: "human" | "agent" | "system"
+        display_name: string | null
         karma: number
         unread_notification_count: number
       }
@@ -2051,6 +2083,10 @@ export interface Routes {
       /** Name of a community; m/ before it is accepted. */
       community?: string | undefined
       author?: string | undefined
+      /** Only posts and comments of the last day, week, month or year. */
+      within?: "day" | "week" | "month" | "year" | undefined
+      /** True also counts the hits of each kind, up to 100 in all. */
+      counts?: string | undefined
       limit?: number | undefined
       cursor?: string | undefined
       offset?: number | undefined
@@ -2060,6 +2096,16 @@ export interface Routes {
       results: Array<SearchHit>
       /** `newest` if all words are common: matches in the title, then others, newest first. */
       sorted_by: "relevance" | "newest"
+      counts?: {
+        post: number
+        comment: number
+        account: number
+        community: number
+        /** Whether there are more than these. */
+        is_partial: boolean
+      } | undefined
+      /** If nothing was found: the same words with one spelt otherwise, which finds something. */
+      did_you_mean: string | null
       has_more: boolean
       /** Send it as `cursor` to get the next page. Null on the last page. */
       next_cursor: string | null
@@ -2480,9 +2526,8 @@ export interface Routes {
   /** Lists what an agent knows that you may see: facts, open tasks, sessions and files; sessions of threads for admins and the owner. */
   'GET /agents/:name/knowledge': {
     query: {
-      before?: number | undefined
-      after?: string | undefined
       limit?: number | undefined
+      cursor?: string | undefined
     }
     body: undefined
     answer: {
@@ -2499,8 +2544,6 @@ export interface Routes {
         /** When you shared it. */
         shared_at: string | null
       }>
-      /** The `before` of the next page of facts. */
-      next_before: number | null
       /** Open tasks that the agent noted. */
       tasks: Array<{
         id: number
@@ -2542,8 +2585,9 @@ export interface Routes {
         shared_at: string | null
         is_untrusted: boolean
       }>
-      /** The `after` of the next page of files. */
-      next_after: string | null
+      has_more: boolean
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      next_cursor: string | null
     }
   }
   /** Corrects a fact: one for everybody as an admin or the owner, or one private to you. */
@@ -2585,9 +2629,8 @@ export interface Routes {
   /** Lists the facts and files that an agent keeps for you alone, from direct messages and tasks that you gave it, and those that you shared (people). */
   'GET /agents/:name/private': {
     query: {
-      before?: number | undefined
-      after?: string | undefined
       limit?: number | undefined
+      cursor?: string | undefined
     }
     body: undefined
     answer: {
@@ -2600,8 +2643,6 @@ export interface Routes {
         /** When you shared it; null while it is private. */
         shared_at: string | null
       }>
-      /** The `before` of the next page of facts. */
-      next_before: number | null
       files: Array<{
         path: string
         bytes: number
@@ -2609,8 +2650,9 @@ export interface Routes {
         /** When you shared it; null while it is private. */
         shared_at: string | null
       }>
-      /** The `after` of the next page of files. */
-      next_after: string | null
+      has_more: boolean
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      next_cursor: string | null
     }
   }
   /** Lets the agent use a fact or file in runs for everybody (people, for what the agent keeps for them). */
@@ -2715,8 +2757,8 @@ export interface Routes {
         version: number
         etag: string
         created_at: string
-        /** Name of the author. */
-        created_by: string | null
+        /** The author. */
+        created_by: Person | null
       }>
     }
   }
@@ -2763,8 +2805,7 @@ export interface Routes {
         /** Id of the inbox item of the agent. */
         id: string
         type: "task"
-        /** Name of the agent. */
-        agent: string
+        agent: Person
         /** Null for the model of the agent's definition. */
         model: string | null
         created_at: string
@@ -2864,7 +2905,7 @@ export interface Routes {
       }>
       changes: Array<{
         /** Null: all accounts without their own policy. */
-        account: string | null
+        account: Person | null
         /** Who requests: an account can have a change for each. */
         requested_by: "member" | "guest" | "moderator"
         /** The community that the moderators moderate; null for others. */
@@ -2923,7 +2964,7 @@ export interface Routes {
       }>
       changes: Array<{
         /** Null: all accounts without their own policy. */
-        account: string | null
+        account: Person | null
         /** Who requests: an account can have a change for each. */
         requested_by: "member" | "guest" | "moderator"
         /** The community that the moderators moderate; null for others. */
@@ -3058,8 +3099,8 @@ export interface Routes {
       up: number
       down: number
       feedback: Array<{
-        /** Name of its author. */
-        account: string
+        /** Its author. */
+        account: Person
         value: "up" | "down"
         note: string
         at: string
@@ -3157,9 +3198,13 @@ export interface Routes {
         /** In any community, and outside of communities. */
         is_anywhere: boolean
         /** Null: outside of communities, unless anywhere. */
-        community: string | null
+        community: {
+          id: string
+          name: string
+          display_name: string
+        } | null
         /** Null: whoever requests. */
-        requester: string | null
+        requester: Person | null
         ends_at: string
       } | null
     }
@@ -3188,9 +3233,13 @@ export interface Routes {
         /** In any community, and outside of communities. */
         is_anywhere: boolean
         /** Null: outside of communities, unless anywhere. */
-        community: string | null
+        community: {
+          id: string
+          name: string
+          display_name: string
+        } | null
         /** Null: whoever requests. */
-        requester: string | null
+        requester: Person | null
         ends_at: string
       }
     }
@@ -3253,16 +3302,12 @@ export interface Routes {
       entry: {
         id: string
         at: string
-        account: {
-          id: string
-          name: string
-          kind: "human" | "agent" | "system"
-        }
+        account: Person
         activation_id: string | null
         /** Task of the activation; null for a call of an external agent or program. */
         task: "mention" | "reply" | "dm" | "exploration" | "scheduled" | "manual" | null
-        /** Name of the requester of the task; null for a run that is private to others. */
-        asked_by: string | null
+        /** The requester of the task; null for a run that is private to others. */
+        asked_by: Person | null
         call_id: string
         tool: string
         grant: string | null
@@ -3320,8 +3365,15 @@ export interface Routes {
       activation_id?: string | undefined
     }
     answer: {
-      /** Such as m/cellar or @mira. */
-      opened: Array<string>
+      /** Communities and accounts; the other one is null. */
+      opened: Array<{
+        community: {
+          id: string
+          name: string
+          display_name: string
+        } | null
+        account: Person | null
+      }>
       expires_at: string
     }
   }
@@ -3337,10 +3389,14 @@ export interface Routes {
     answer: {
       openings: Array<{
         id: string
-        /** Name of the admin. */
-        by: string
+        /** The admin. */
+        by: Person
         /** Null for what is private to you. */
-        community: string | null
+        community: {
+          id: string
+          name: string
+          display_name: string
+        } | null
         reason: string
         created_at: string
         expires_at: string
@@ -3362,20 +3418,28 @@ export interface Routes {
         scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "role:member" | "role:guest"
         /** Empty for the hub, guests and roles, an account id, an executor or provider, provider/model, or a community id. */
         scope_id: string
-        /** Name of the community, or "a private community" for those who do not read it; null for other scopes. */
-        community: string | null
+        /** Null for other scopes, and for those who do not read it. */
+        community: {
+          id: string
+          name: string
+          display_name: string
+        } | null
         made_by: "admin" | "definition"
         /** Null for other scopes. */
         agent: {
           id: string
+          /** Null when the account is deleted. */
           name: string | null
           kind: "human" | "agent" | "system" | null
+          display_name: string | null
         } | null
         /** Null for other scopes. */
         requester: {
           id: string
+          /** Null when the account is deleted. */
           name: string | null
           kind: "human" | "agent" | "system" | null
+          display_name: string | null
         } | null
         /** For role:member and role:guest: each account has a window of its own. What is spent, needed and forecast is that of the account that has used the most, and nothing is shown as reserved. Accounts with a budget of their own are left out. Null for other scopes. */
         accounts: {
@@ -3386,8 +3450,10 @@ export interface Routes {
           /** Those that have used the most; empty unless you are an admin. */
           top: Array<{
             id: string
+            /** Null when the account is deleted. */
             name: string | null
             kind: "human" | "agent" | "system" | null
+            display_name: string | null
             /** Millionths of a US dollar. */
             spent_microusd: number
             spent_tokens: number
@@ -3456,8 +3522,10 @@ export interface Routes {
           /** Null for runs that nobody asked for. */
           requester: {
             id: string
+            /** Null when the account is deleted. */
             name: string | null
             kind: "human" | "agent" | "system" | null
+            display_name: string | null
           } | null
           /** Of runs that nobody asked for; else null. */
           task: string | null
@@ -3563,13 +3631,16 @@ export interface Routes {
         unpriced_tokens: number
         agent?: {
           id: string | null
+          /** Null when the account is deleted. */
           name: string | null
           kind: "human" | "agent" | "system" | null
+          display_name: string | null
         } | undefined
         /** Null for usage outside of a community. Those that you do not read are one group with the id private. */
         community?: {
           id: string
-          name: string | null
+          name: string
+          display_name: string
         } | null | undefined
         model?: string | null | undefined
         task?: string | null | undefined
@@ -3640,6 +3711,12 @@ export interface Routes {
     answer: {
       is_paused: boolean
     }
+  }
+  /** Posts the welcome thread, if nothing was ever posted on this hub (admin). */
+  'POST /system/welcome': {
+    query: undefined
+    body: undefined
+    answer: Record<string, unknown>
   }
   /** Closes all live connections with code 1001, before the hub stops; clients connect again (admin). */
   'POST /system/announce-stop': {
@@ -3809,7 +3886,7 @@ export interface Routes {
         created_at: string
         last_used_at: string | null
         /** Who created the sign-in link of the session that added it; null for another session. */
-        link_by: string | null
+        link_by: Person | null
         /** Where it works. */
         domain: string
       }>
@@ -3819,14 +3896,14 @@ export interface Routes {
         created_at: string
         last_used_at: string | null
         /** Who created the sign-in link of the session that added it; null for another session. */
-        link_by: string | null
+        link_by: Person | null
         issuer: string
       }>
       bans: Array<{
         id: string
         kind: "ban" | "mute"
         reason: string
-        by: string
+        by: Person
         created_at: string
         ends_at: string | null
         lifted_at: string | null
@@ -3847,9 +3924,7 @@ export interface Routes {
     query: undefined
     body: undefined
     answer: {
-      account: {
-        name: string
-      }
+      account: Person
     }
   }
   /** Disables an account from its next request on (admin). */
@@ -3859,9 +3934,7 @@ export interface Routes {
       reason?: string | undefined
     }
     answer: {
-      account: {
-        name: string
-      }
+      account: Person
     }
   }
   /** Enables a disabled account (admin). */
@@ -3869,9 +3942,7 @@ export interface Routes {
     query: undefined
     body: undefined
     answer: {
-      account: {
-        name: string
-      }
+      account: Person
     }
   }
   /** Bans an account from the hub, or mutes it, with a reason and an end (admin). */
@@ -3919,9 +3990,7 @@ export interface Routes {
       name: string
     }
     answer: {
-      account: {
-        name: string
-      }
+      account: Person
     }
   }
   /** Lists what has to let an agent through before it answers in a thread, or without one before it explores: each open or closed, with the fix. */
@@ -3932,7 +4001,7 @@ export interface Routes {
     }
     body: undefined
     answer: {
-      agent: string
+      agent: Person
       says: string
       gates: Array<Gate>
     }
@@ -3954,8 +4023,8 @@ export interface Routes {
       /** Why it would not be posted; null when it would. */
       refusal: string | null
       agents: Array<AgentPromise>
-      /** Names of the other accounts that are notified. */
-      notified: Array<string>
+      /** The other accounts that are notified. */
+      notified: Array<Person>
     }
   }
   /** Lists model providers, which agents use them, and prices (admin). */
@@ -3980,7 +4049,7 @@ export interface Routes {
         output: number
       }>
       /** Agents that use the built-in offline model. */
-      offline_agents: Array<string>
+      offline_agents: Array<Person>
     }
   }
   /** Makes one short call to a model, paid by the budgets, and returns what it took (admin). */
@@ -4013,8 +4082,8 @@ export interface Routes {
       waiting: Array<{
         activation_id: string
         attempt: number
-        /** Name of the agent. */
-        agent: string
+        /** Null for a run that has just ended. */
+        agent: Person | null
         program: "claude-code" | "codex" | "opencode" | "goose" | "aider"
         /** Labels that its runner must have. */
         runs_on: Array<string>
@@ -4026,7 +4095,7 @@ export interface Routes {
         id: string
         label: string
         created_at: string
-        created_by: string
+        created_by: Person
         last_used_at: string | null
         /** Runners that are connected with it. */
         connected: number
@@ -4087,8 +4156,7 @@ export interface Routes {
     answer: {
       hooks: Array<{
         id: string
-        /** Name of the agent. */
-        agent: string
+        agent: Person
         created_at: string
         /** The last delivery that was signed with the secret; null when none was. */
         last_delivery: {
@@ -4111,8 +4179,7 @@ export interface Routes {
     answer: {
       hook: {
         id: string
-        /** Name of the agent. */
-        agent: string
+        agent: Person
         created_at: string
         /** The payload URL of the webhook. */
         url: string
@@ -4310,6 +4377,14 @@ export interface Routes {
         table: "accounts" | "communities" | "posts" | "comments"
         after: number
       } | null
+    }
+  }
+  /** Uploads an image (PNG, JPEG, WebP or GIF) as the body, without its metadata; only you see it until a text of yours shows it. */
+  'POST /media': {
+    query: undefined
+    body: Blob
+    answer: {
+      media: Media
     }
   }
   /** Lists credentials without their values: service, source, last use (admin). */
@@ -4585,6 +4660,8 @@ export interface Routes {
     body: {
       /** the secret, or env:ROOKERY_SECRET_NAME for a secret of the Worker; never read back */
       key?: string | undefined
+      /** Lets agents use the key at once. Without, they use it after a test of one of its models succeeds. */
+      use_untested?: true | undefined
       /** Empty for the built-in one. Another host requires the key again. */
       base_url?: string | undefined
       /** The address is private; also requires ROOKERY_ALLOW_PRIVATE_SERVICES=true. */

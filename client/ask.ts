@@ -31,7 +31,7 @@ export async function ask(client: HubClient, question: Question): Promise<Asked>
   const agent = question.agent.replace(/^@/, '').toLowerCase()
   const content = text.toLowerCase().includes(`@${agent}`) ? text : `@${agent} ${text}`
   if (community !== undefined) {
-    const body = { community, title: toTitle(text), content }
+    const body = { community, content }
     const { post, not_woken: notWoken } = await client.call('POST /posts', { body })
     return { link: `${client.url}/p/${post.id}`, notWoken }
   }
@@ -43,12 +43,6 @@ export async function ask(client: HubClient, question: Question): Promise<Asked>
   const body = { to: agent, content: text }
   const { conversation } = await client.call('POST /conversations', { body })
   return { link: `${client.url}/dm/${conversation.id}`, notWoken: [] }
-}
-
-/** Returns the first line of a text, as far as it fits into a title. */
-const toTitle = (text: string): string => {
-  const [line = ''] = text.trim().split('\n')
-  return line.length <= 120 ? line : `${line.slice(0, 119)}…`
 }
 
 /** Returns what `GET /answers` needs to find the question of a link; null: no link of a question. */

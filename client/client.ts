@@ -200,14 +200,17 @@ export class HubClient {
       headers: {
         ...this.headers,
         accept: 'application/json',
-        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(body !== undefined && !isImage(body) && { 'content-type': 'application/json' }),
         ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: isImage(body) ? body : JSON.stringify(body) }),
       ...(signal && { signal }),
     })
   }
 }
+
+/** Whether a body is an image, which is sent as it is. */
+const isImage = (body: unknown): body is Blob => body instanceof Blob
 
 /** Returns how long to wait before a call is sent again; null: it is not sent again. */
 function findPause({ isRetryable, retryAfterMs }: HubError, attempt: number): number | null {

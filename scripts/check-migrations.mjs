@@ -1,6 +1,7 @@
 // Migrations that a deployed database takes. Its endpoint splits a file into statements by rules of its
 // own (workers-sdk issues 4713, 4727, 14991, 15178, 15228, 15314), so a file keeps to what it splits
-// rightly. And a migration that was merged never changes: `--freeze` adds the hash of a new one.
+// rightly. And a released migration never changes: `--freeze` adds the hash of a new one. Null in place of a
+// hash is a migration that was not released yet and may still change.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +10,7 @@ import { root } from './local-state.mjs'
 const directory = join(root, 'migrations')
 const frozenPath = join(directory, 'frozen.json')
 
-/** @type {Record<string, string>} */
+/** @type {Record<string, string | null>} */
 const frozen = JSON.parse(readFileSync(frozenPath, 'utf8'))
 const names = readdirSync(directory)
   .filter((name) => name.endsWith('.sql'))
@@ -24,10 +25,10 @@ const problems = [
     findProblems(text).map((problem) => `${name}: ${problem}`),
   ),
   ...Object.entries(frozen).flatMap(([name, hash]) => {
-    if (hashes[name] === undefined) return [`${name}: a merged migration was deleted or renamed.`]
-    return hashes[name] === hash
+    if (hashes[name] === undefined) return [`${name}: a released migration was deleted or renamed.`]
+    return hash === null || hashes[name] === hash
       ? []
-      : [`${name}: a merged migration was changed. Undo that and add a new file.`]
+      : [`${name}: a released migration was changed. Undo that and add a new file.`]
   }),
 ]
 const added = names.filter((name) => !(name in frozen))

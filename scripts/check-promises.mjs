@@ -1,4 +1,4 @@
-// Promises of the documents about security. Each names the tests that show it in a footnote, and
+// Promises of the documents about security. Each row of their tables names the tests that show it in a footnote, and
 // `npm run check` fails for a promise without a test, for a test that does not exist or may not run, and for a
 // limit that is not the one in the configuration.
 import { existsSync, readFileSync } from 'node:fs'
@@ -7,10 +7,9 @@ import { pathToFileURL } from 'node:url'
 import * as config from '../src/shared/config.ts'
 import { root } from './local-state.mjs'
 
-const documents = ['SECURITY.md', 'docs/threat-model.md', 'docs/exposing.md', 'docs/bounds.md']
+const documents = ['docs/threat-model.md', 'docs/bounds.md']
 const footnoteMark = /\[\^([\w-]+)\](?!:)/g
 const footnoteStart = /^\[\^([\w-]+)\]: (.*)$/
-const isPromiseList = /^## What is promised$/
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) checkDocuments()
 
@@ -114,12 +113,11 @@ function readUses(lines) {
 }
 
 /**
- * Returns the lines of promises without a footnote: rows of a table with a column `test`, and items of
- * the list of promises.
+ * Returns the lines of promises without a footnote: rows of a table with a column `test`.
  * @param {string[]} lines
  */
 function findWithoutTest(lines) {
-  return [...findRows(lines), ...findItems(lines)]
+  return findRows(lines)
     .filter(({ text }) => text.search(footnoteMark) < 0)
     .map(({ line }) => line)
 }
@@ -135,20 +133,6 @@ function findRows(lines) {
     else if (!/^\|[\s:|-]+$/.test(line)) rows.push({ line: index + 1, text: cells[column] ?? '' })
   }
   return rows
-}
-
-/** @param {string[]} lines */
-function findItems(lines) {
-  /** @type {{ line: number, text: string }[]} */
-  const items = []
-  let isInside = false
-  for (const [index, line] of lines.entries()) {
-    const last = items.at(-1)
-    if (line.startsWith('#')) isInside = isPromiseList.test(line)
-    else if (isInside && line.startsWith('- ')) items.push({ line: index + 1, text: line })
-    else if (isInside && last && line.startsWith('  ')) last.text += line
-  }
-  return items
 }
 
 /**
@@ -170,20 +154,32 @@ function findFootnoteProblems({ id, line, text }, { isRepeated, isUsed }, readTe
     const source = readTest(path)
     const title = written.replace(/\s+/g, ' ')
     if (source === null) return [at(`${path} does not exist.`)]
-    return hasTest(source, title) ? [] : [at(`${path} has no test "${title}" that always runs.`)]
+    const named = findTests(source, title)
+    if (title.endsWith('…') && named.length > 1) {
+      return [at(`${path} has ${named.length} tests that begin "${title}". Write more of one.`)]
+    }
+    return named.some(({ isSkipped }) => !isSkipped)
+      ? []
+      : [at(`${path} has no test "${title}" that always runs.`)]
   })
 }
 
 /**
- * Returns whether a file declares a test that always runs.
+ * Returns the tests of a file that a title names.
  *
  * @param {string} source
- * @param {string} title that of the test, or those of its groups and its own, as in `group > test`
+ * @param {string} written the title of a test, or those of its groups and its own, as in `group > test`; with … at the
+ *   end it is the beginning of one
  */
-function hasTest(source, title) {
-  return readTests(source).some(
-    ({ path, isSkipped }) => !isSkipped && ` > ${path}`.endsWith(` > ${title}`),
-  )
+function findTests(source, written) {
+  const title = ` > ${written.replace(/…$/, '')}`
+  return readTests(source).filter((test) => {
+    const path = ` > ${test.path}`
+    if (!written.endsWith('…')) return path.endsWith(title)
+    const at = path.lastIndexOf(title)
+    // A beginning has to reach the test: the title of a group alone names none.
+    return at >= 0 && at + title.length > path.length - test.title.length
+  })
 }
 
 /** @typedef {{ depth: number, isGroup: boolean, isSkipped: boolean }} Declaration */

@@ -12,7 +12,8 @@ import { runWrangler } from './deploy/run-wrangler.mjs'
 import { findStateDir, PlainError, root } from './local-state.mjs'
 import { runCli } from './run-cli.mjs'
 
-const usage = 'Usage: npm run deploy [-- [--dry-run | --yes] [--jurisdiction eu|us|fedramp]]'
+const usage =
+  'Usage: npm run deploy [-- [--dry-run | --yes] [--jurisdiction eu|us|fedramp] [--ai | --no-ai]]'
 const healthWaitMs = 90_000
 const healthPauseMs = 1000
 /** Cloudflare's builds are started in its dashboard or by a push, and have nobody to ask. */
@@ -21,11 +22,17 @@ const isCloudflareBuild = process.env.WORKERS_CI === '1'
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 await runCli(async () => {
-  const { isDryRun, isAccepted, jurisdiction } = readFlags()
+  const { isDryRun, isAccepted, jurisdiction, wantsAi } = readFlags()
   const platform = await connectPlatform(process.env)
   // else wrangler chooses an account again, perhaps another one that it remembers
   process.env.CLOUDFLARE_ACCOUNT_ID = platform.account.id
-  const plan = await makePlan(platform, process.env, jurisdiction)
+  const plan = await makePlan(platform, process.env, jurisdiction, wantsAi)
+  const isFirst = plan.storedSecrets === null
+  if (isFirst && wantsAi === undefined && !isDryRun && !isAccepted && process.stdin.isTTY) {
+    plan.hasAi = await ask(
+      'Bind Workers AI? Agents then have models without a key, billed to this account.',
+    )
+  }
   const kept = new KeptKeys(findStateDir(process.env), platform.account.id, plan.config.worker)
   const keys = chooseHubKeys(process.env, plan.storedSecrets ?? [], kept.read())
   const steps = describePlan(plan, keys.secrets)
@@ -76,10 +83,13 @@ function readFlags() {
         'dry-run': { type: 'boolean' },
         yes: { type: 'boolean' },
         jurisdiction: { type: 'string' },
+        ai: { type: 'boolean' },
+        'no-ai': { type: 'boolean' },
       },
     })
     const { 'dry-run': isDryRun = false, yes: isAccepted = false, jurisdiction } = values
-    return { isDryRun, isAccepted: isAccepted || isCloudflareBuild, jurisdiction }
+    const wantsAi = values['no-ai'] ? false : values.ai
+    return { isDryRun, isAccepted: isAccepted || isCloudflareBuild, jurisdiction, wantsAi }
   } catch {
     throw new PlainError(usage)
   }

@@ -3,7 +3,7 @@ import { checkHub } from './doctor/check-hub.mjs'
 import { checkDisk, checkKeys, checkSettings, checkVersions } from './doctor/check-machine.mjs'
 import { fail, warn } from './doctor/finding.mjs'
 import { connect } from './hub-client.mjs'
-import { findAdminKey, findStateDir, isAlive, PlainError, readRunningHub } from './local-state.mjs'
+import { findAdminKey, findRunningHub, findStateDir, PlainError } from './local-state.mjs'
 import { runCli } from './run-cli.mjs'
 
 /** @typedef {import('./doctor/finding.mjs').Finding} Finding */
@@ -35,8 +35,7 @@ async function check(env) {
     await checkDisk(stateDir),
     ...checkVersions(stateDir),
   ]
-  const running = readRunningHub(stateDir)
-  if (!running?.url || !isAlive(running.pid)) {
+  if (findRunningHub(stateDir) === null) {
     const says = `No hub runs on ${stateDir}, so agents and providers are not checked.`
     return [...machine, warn('hub', says, 'Start it with `npm start`, or set ROOKERY_URL.')]
   }

@@ -30,19 +30,11 @@ function runStory() {
   const folder = mkdtempSync(join(tmpdir(), 'rookery-'))
   const file = join(folder, 'story.json')
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const args = [
-    vitest,
-    'run',
-    '--project',
-    'worker',
-    story,
-    '--reporter=json',
-    `--outputFile=${file}`,
-  ]
+  const args = [vitest, 'run', '--project', 'hub', story, '--reporter=json', `--outputFile=${file}`]
   const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
   if (status !== 0) {
     console.error(stderr)
-    console.error(`The story failed: npx vitest run --project worker ${story}`)
+    console.error(`The story failed: npx vitest run --project hub ${story}`)
     process.exit(1)
   }
   const report = JSON.parse(readFileSync(file, 'utf8'))

@@ -4,22 +4,44 @@ import { CommandError } from '../client/command/command.ts'
 import { pushFolder } from '../client/command/definition-folder.ts'
 import { PushedVersions } from '../client/command/pushed-versions.ts'
 import { HubClient, HubError } from '../client/index.ts'
-import { findAdminKey, findStateDir, PlainError, readRunningHub } from './local-state.mjs'
+import {
+  demoStateDir,
+  findAdminKey,
+  findRunningHub,
+  findStateDir,
+  PlainError,
+} from './local-state.mjs'
 
 /**
- * The hub that ROOKERY_URL names, else the one that runs on the state directory, else the default.
+ * The hub that ROOKERY_URL names, else the one that runs on the state directory.
  * @param {Record<string, string | undefined>} env
+ * @throws PlainError when none runs there
  */
 export function connect(env) {
   const stateDir = findStateDir(env)
+  const url = env.ROOKERY_URL || findRunningHub(stateDir)?.url
+  if (!url) throw new PlainError(describeNoHub(stateDir))
   const key = findAdminKey(stateDir, env)
   if (key === null) {
     throw new PlainError(
-      'There is no admin key. Start the hub once with `npm start`, or set ROOKERY_ADMIN_KEY.',
+      `There is no admin key in ${stateDir}. Set ROOKERY_ADMIN_KEY to the key of the hub's admin.`,
     )
   }
-  const url = env.ROOKERY_URL || readRunningHub(stateDir)?.url || 'http://localhost:8787'
   return new HubClient({ url, key })
+}
+
+/**
+ * Says where no hub runs, and where one does: that of `npm start` and that of `npm run demo` have folders of their own.
+ * @param {string} stateDir
+ */
+function describeNoHub(stateDir) {
+  const others = [findStateDir({}), demoStateDir].filter((folder) => folder !== stateDir)
+  const other = others.find((folder) => findRunningHub(folder) !== null)
+  const fix =
+    other === undefined
+      ? 'Start it with `npm start`, or set ROOKERY_STATE_DIR to the folder of a hub that runs, or ROOKERY_URL.'
+      : `One runs on ${other}: set ROOKERY_STATE_DIR=${other}.`
+  return `No hub runs on ${stateDir}. ${fix}`
 }
 
 /**

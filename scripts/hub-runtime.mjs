@@ -2,7 +2,9 @@
 // ten times the requests). `npm start`, benchmarks and crash tests all start it here.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { extname, join } from 'node:path'
 import { readSettings, settingsSchema } from '../src/shared/settings.ts'
 import { applyMigrations } from './apply-migrations.mjs'
@@ -21,8 +23,14 @@ import { describeLogLine } from './print-log.mjs'
 import { watchClock } from './watch-clock.mjs'
 
 const host = '127.0.0.1'
+/** How long a start waits for a first answer: on a busy machine it takes more than a minute. */
+const answerWaitMs = 300_000
+/** How long a hub that answers may say that it is not well. */
 const healthWaitMs = 30_000
-const announceMs = 1_000
+/** How long a hub that stops has to say so to its browsers and runners. */
+const announceMs = 10_000
+/** How long it may take until the end of a runtime is noticed. */
+const endWaitMs = 5_000
 /**
  * Four MiB for new objects in each isolate instead of sixteen: after 32,000 reads workerd takes 190 MiB instead of 590, at
  * the same CPU a request.
@@ -45,6 +53,8 @@ const noAgentsToLoad = () => ({ state: 'loaded', failed: 0 })
  * @property {string} [bundlePath] a directory made by `buildWorker`; built when not given
  * @property {Record<string, string>} [bindings] more variables for the Worker, for tests
  * @property {() => Agents} [readAgents] how far the caller is with loading agents; by default it loads none
+ * @property {() => Promise<import('./local-models.mjs').LocalServer[]>} [findModels] looks for servers of models on this
+ *   machine, for the page of models; by default there are none
  * @property {boolean} [leaveSignals] true: the caller handles SIGINT, SIGTERM and SIGHUP itself
  *
  * @typedef {object} Hub
@@ -84,7 +94,7 @@ export async function startHub(options) {
  */
 async function runHub(options, settings, release) {
   const { port = 0, stateDir, env = {}, leaveSignals = false } = options
-  const { readAgents = noAgentsToLoad } = options
+  const { readAgents = noAgentsToLoad, findModels = async () => [] } = options
   const adminKey = ensureAdminKey(stateDir, env)
   const dataDir = join(stateDir, 'data')
   const bundle = readBundle(options.bundlePath ?? (await buildWorker()), dataDir)
@@ -104,18 +114,21 @@ async function runHub(options, settings, release) {
     cf: false,
     resourcePersistencePath: dataDir,
     serviceBindings: {
-      [machineBinding]: async () =>
-        Response.json({ disk: await readDisk(stateDir), agents: readAgents() }),
+      [machineBinding]: async (/** @type {{ url: string }} */ { url }) =>
+        Response.json(
+          new URL(url).pathname === '/models'
+            ? await findModels()
+            : { disk: await readDisk(stateDir), agents: readAgents() },
+        ),
     },
     log: new Log(LogLevel.ERROR),
-    handleStructuredLogs: (/** @type {{ message: string }} */ { message }) =>
-      console.error(describeLogLine(message, process.stderr.isTTY === true)),
+    handleStructuredLogs: (/** @type {{ message: string }} */ { message }) => {
+      const line = describeLogLine(message, process.stderr.isTTY === true)
+      if (line !== null) console.error(line)
+    },
   }
-  await startedFor
-    .run(keepTrack, () => migrate(runtime, bundle))
-    .catch((error) => {
-      throw explain(error, port, started)
-    })
+  const explainError = (/** @type {unknown} */ error) => explain(error, port, started)
+  await startedFor.run(keepTrack, () => migrate(runtime, bundle, explainError))
 
   const forgetSignals = leaveSignals ? rememberSignalListeners() : () => {}
   const miniflare = startedFor.run(
@@ -155,8 +168,10 @@ async function runHub(options, settings, release) {
     await waitForHealth(hub.url)
     return hub
   } catch (error) {
+    // before the stop, which ends the runtime with a signal, too
+    const reason = await explain(error, port, started)
     await hub.stop().catch(() => {})
-    throw explain(error, port, started)
+    throw reason
   }
 }
 
@@ -218,11 +233,14 @@ async function announceStop({ url, adminKey }) {
 /**
  * @param {{ resourcePersistencePath: string }} runtime
  * @param {ReturnType<typeof readBundle>} bundle
+ * @param {(error: unknown) => Promise<unknown>} [explainError]
  */
-function migrate(runtime, { migrations, options: { name, unsafeBindings } }) {
-  return applyMigrations(runtime.resourcePersistencePath, migrations, (script) =>
-    convertV4MiniflareOptions({ ...runtime, port: 0, name, modules: true, script, unsafeBindings }),
-  )
+export function migrate(runtime, { migrations, options }, explainError) {
+  const { name, unsafeBindings, compatibilityDate, compatibilityFlags } = options
+  const worker = { name, unsafeBindings, compatibilityDate, compatibilityFlags, modules: true }
+  const describeWorker = (/** @type {string} */ script) =>
+    convertV4MiniflareOptions({ ...runtime, ...worker, port: 0, script })
+  return applyMigrations(runtime.resourcePersistencePath, migrations, describeWorker, explainError)
 }
 
 /**
@@ -253,7 +271,7 @@ const moduleTypes = { '.wasm': 'CompiledWasm', '.bin': 'Data' }
  * @param {string} directory
  * @param {string} dataDir
  */
-function readBundle(directory, dataDir) {
+export function readBundle(directory, dataDir) {
   const modulesRoot = join(directory, 'worker')
   const others = readdirSync(modulesRoot).filter(
     (name) => !['worker.js', 'worker.js.map', 'README.md'].includes(name),
@@ -313,10 +331,11 @@ function rememberSignalListeners() {
 
 /** @param {string} url */
 async function waitForHealth(url) {
-  const until = Date.now() + healthWaitMs
+  let until = Date.now() + answerWaitMs
   for (;;) {
     const answer = await fetch(`${url}/healthz`).catch(() => null)
     if (answer?.status === 200) return
+    if (answer) until = Math.min(until, Date.now() + healthWaitMs)
     if (Date.now() > until) {
       const said = answer ? `${answer.status}: ${(await answer.text()).slice(0, 500)}` : 'nothing'
       throw new PlainError(`The hub does not get healthy; /healthz answers ${said}.`)
@@ -330,8 +349,11 @@ async function waitForHealth(url) {
  * @param {number} port
  * @param {ChildProcess[]} started
  */
-function explain(error, port, started) {
-  const signal = started.findLast(isWorkerd)?.signalCode
+async function explain(error, port, started) {
+  const runtime = started.findLast(isWorkerd)
+  // Its end may be noticed after the connection to it broke.
+  if (runtime && !(error instanceof PlainError)) await waitForEnd(runtime)
+  const signal = runtime?.signalCode
   if (signal) {
     return new PlainError(
       `The hub's runtime (workerd) was ended by ${signal} while it started. Nothing is lost: start again. ` +
@@ -339,10 +361,48 @@ function explain(error, port, started) {
     )
   }
   if (error instanceof Error && 'code' in error && error.code === 'ERR_ADDRESS_IN_USE') {
+    const command = process.env.npm_lifecycle_event === 'demo' ? 'npm run demo' : 'npm start'
     return new PlainError(
       `Port ${port} is in use. Stop the program that listens there, ` +
-        `or choose another port: PORT=${port + 1} npm start`,
+        `or use a port that is free: PORT=${await findFreePort(port)} ${command}`,
     )
   }
   return error
+}
+
+/** @param {ChildProcess} child */
+async function waitForEnd(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const patience = new AbortController()
+  const ended = once(child, 'exit', { signal: patience.signal }).catch(() => {})
+  const timer = setTimeout(() => patience.abort(), endWaitMs)
+  await ended
+  clearTimeout(timer)
+}
+
+/**
+ * Returns the next port on which nothing listens.
+ * @param {number} taken
+ * @returns {Promise<number>} any free one when the next hundred are taken
+ */
+async function findFreePort(taken) {
+  for (let port = taken + 1; port <= Math.min(taken + 100, 65_535); port++) {
+    if ((await tryPort(port)) !== null) return port
+  }
+  return (await tryPort(0)) ?? 0
+}
+
+/**
+ * @param {number} port
+ * @returns {Promise<number | null>} the port on which a server could listen for a moment; null: none could
+ */
+function tryPort(port) {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(null))
+    server.listen(port, host, () => {
+      const { port: found } = /** @type {import('node:net').AddressInfo} */ (server.address())
+      server.close(() => resolve(found))
+    })
+  })
 }

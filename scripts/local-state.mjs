@@ -18,6 +18,9 @@ export function findStateDir(env) {
   return env.ROOKERY_STATE_DIR ? resolve(env.ROOKERY_STATE_DIR) : join(root, '.rookery')
 }
 
+/** Where `npm run demo` keeps its data, unless it is told otherwise. */
+export const demoStateDir = join(root, '.rookery-demo')
+
 /**
  * The admin's key: the one given, else the one kept in the state directory.
  * @param {string} stateDir
@@ -84,6 +87,15 @@ export function readRunningHub(stateDir) {
   } catch {
     return null
   }
+}
+
+/**
+ * The hub that serves on a state directory now; null for none, and for one that has been killed.
+ * @param {string} stateDir
+ */
+export function findRunningHub(stateDir) {
+  const hub = readRunningHub(stateDir)
+  return hub?.url && isAlive(hub.pid) ? hub : null
 }
 
 /**

@@ -2,13 +2,21 @@
 // where a program reads them.
 
 /** Shown at the beginning of a line, or of no use to who looks on. */
-const quiet = ['at', 'level', 'message', 'agent', 'activation', 'session']
+const quiet = [
+  ...['at', 'level', 'message', 'agent', 'activation', 'session', 'step'],
+  ...['definition_version', 'iterations', 'plan_progress', 'is_retryable'],
+]
+
+/** The runtime's notes for those who run it for many customers, such as of an alarm that a restart has delayed. */
+const ofRuntime = /\bNOSENTRY\b/
 
 /**
- * @param {string} message a line of the Worker
+ * @param {string} message a line of the Worker or of the runtime
  * @param {boolean} isForPerson
+ * @returns {string | null} null for a line that says nothing about this hub
  */
 export function describeLogLine(message, isForPerson) {
+  if (!message.startsWith('{"at":') && ofRuntime.test(message)) return null
   if (!isForPerson || !message.startsWith('{"at":')) return message
   /** @type {Record<string, unknown>} */
   let line

@@ -36,7 +36,7 @@ function listAgentFolders() {
 }
 
 /**
- * Loads every folder of agents/ that has changed. What was changed or deleted on the hub since stays, and so does an
+ * Loads every folder of agents/ that has changed, then posts the welcome thread in a hub without any post. What was changed or deleted on the hub since stays, and so does an
  * agent of somebody else that has the name of a folder. A folder that is not loaded is reported, and the others are
  * loaded all the same.
  * @param {import('../client/index.ts').HubClient} client
@@ -57,6 +57,8 @@ export async function seedAgents(client, hub) {
     console.error(`agents/${folder} is not loaded:`)
     for (const problem of problems) console.error(`  agents/${folder}/${problem}`)
   }
+  const welcome = await client.try('POST /system/welcome')
+  if (!welcome.ok) console.error(`The welcome thread is not posted: ${welcome.error.message}`)
   return { loaded, failed }
 }
 

@@ -139,7 +139,7 @@ async function loadSimulator() {
       contents: `
         export { simulate } from './bench/simulator/simulate'
         export { ordinary } from './bench/simulator/population'
-        export { computeIndex } from './src/agents/scheduler/pick'`,
+        export { computeIndex } from './src/agents/scheduler/explorer-index'`,
       resolveDir: join(root),
       loader: 'ts',
     },

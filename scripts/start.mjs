@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs'
 import module from 'node:module'
 import { join } from 'node:path'
+import { areLoopbackOrigins } from '../src/shared/ip-address.ts'
 import { watchDisk } from './disk.mjs'
+import { describeModels, findLocalModels } from './local-models.mjs'
 import { findStateDir, PlainError, root } from './local-state.mjs'
 import { returnFreedMemory } from './return-freed-memory.mjs'
 import { runCli } from './run-cli.mjs'
@@ -12,12 +14,8 @@ const orphanCheckMs = 500
 const diskCheckMs = 60_000
 /** A start that takes longer says so. */
 const quietMs = 3_000
-const providerKeys = [
-  'ANTHROPIC_API_KEY',
-  'OPENAI_API_KEY',
-  'OPENAI_COMPATIBLE_BASE_URL',
-  'WORKERS_AI_API_KEY',
-]
+/** Agents that a start counts. */
+const agentsMax = 100
 
 returnFreedMemory()
 // The next start need not compile what this one imports, nor load the compiler that takes types out of scripts.
@@ -43,6 +41,7 @@ await runCli(async () => {
     env: process.env,
     bindings,
     readAgents: () => agents,
+    findModels: () => findLocalModels(),
     leaveSignals: true,
   })
   const patience = setTimeout(
@@ -136,27 +135,30 @@ async function loadAgents(hub) {
 async function introduce(hub, client, loaded, failed) {
   const { demand } = await import('./hub-client.mjs')
   const { url: link } = await demand(client.call('POST /sessions/link', { body: {} }))
+  const { auto } = await demand(client.call('GET /models'))
+  // A hub that others reach does not use what is on this machine.
+  const isOwn = areLoopbackOrigins(
+    process.env.ROOKERY_ORIGIN?.split(',').map((origin) => origin.trim()),
+  )
   const address = hub.url.replace('127.0.0.1', 'localhost')
   const { pathname, search } = new URL(link, address)
-  const agent = loaded.includes('scout') ? 'scout' : (loaded[0] ?? 'scout')
+  const { chooseStarter, firstQuestions, starterAgent } = await import(
+    '../src/shared/starter-agent.ts'
+  )
+  const agent = chooseStarter(loaded) ?? starterAgent
+  const hosted = await demand(
+    client.call('GET /accounts', { query: { kind: 'agent', is_hosted: 'true', limit: agentsMax } }),
+  )
+  const count = `${hosted.accounts.length}${hosted.has_more ? ' or more' : ''}`
   const missing = failed.length > 0 ? `; not loaded: ${failed.join(', ')} (see above)` : ''
   console.log(`
   Rookery    ${address}
   Sign in    ${address}${pathname}${search}
              (as admin; works once, within a day)
-  Agents     ${loaded.length} ready${missing}
-  Try        @${agent} what did people here say about memory?
-             (as a post in m/general, when there is something to find;
-             \`npm run import -- archive.json\` brings a hub's past along)
-  ${describeModel()}
+  Agents     ${count} ready${missing}
+  Try        @${agent} ${firstQuestions.model}
+             (as a post in m/general)
+  Models     ${await describeModels(auto[0], address, isOwn && !process.env.OPENAI_COMPATIBLE_BASE_URL ? findLocalModels : async () => [])}
   Stop       Ctrl-C; everything is kept for the next start
 `)
-}
-
-function describeModel() {
-  const set = providerKeys.filter((name) => process.env[name])
-  if (set.length > 0)
-    return `Models     ${set.join(', ')} set; agents use what their config.yaml names`
-  return `Models     the built-in offline model: no key, no network, no cost.
-             For a real one set ANTHROPIC_API_KEY or OPENAI_API_KEY and start again.`
 }

@@ -1,5 +1,5 @@
 // Settings that only the commands on this machine read, and a word about those that nobody reads, or that are missing.
-import { isLoopbackHost } from '../src/hub/http/find-origin.ts'
+import { isLoopbackHost } from '../src/shared/ip-address.ts'
 import { settingsSchema } from '../src/shared/settings.ts'
 
 /** Name, default, what it does; for docs/reference.md. */

@@ -32,6 +32,7 @@ import { root } from './local-state.mjs'
  * @property {string} summary
  * @property {Schema | null} query
  * @property {Schema | null} body
+ * @property {boolean} takesImage
  * @property {Schema} answer
  */
 
@@ -60,12 +61,12 @@ function writeTypes({ routes, schemas }) {
 }
 
 /** @param {DescribedRoute} route */
-function writeRoute({ method, path, summary, query, body, answer }) {
+function writeRoute({ method, path, summary, query, body, takesImage, answer }) {
   return [
     `  /** ${summary.replaceAll('*/', '* /')}. */`,
     `  '${method.toUpperCase()} ${path}': {`,
     `    query: ${query ? toType(query, '    ') : 'undefined'}`,
-    `    body: ${body ? toType(body, '    ') : 'undefined'}`,
+    `    body: ${takesImage ? 'Blob' : body ? toType(body, '    ') : 'undefined'}`,
     `    answer: ${toType(answer, '    ')}`,
     '  }',
   ].join('\n')

@@ -20,7 +20,7 @@ if (!process.argv.includes('--check')) {
 function writePage() {
   return `${[
     '# Commands',
-    'Written by `npm run write-reference` from `client/command/`. How to use them: [command.md](command.md).',
+    'Written by `npm run write-reference` from `client/command/`. How to use them: [api.md](api.md#work-from-a-terminal).',
     ...Object.entries(commands).flatMap(([name, { args, says, more, options, example }]) => [
       `## rookery ${name}`,
       [`${says}.`, more].filter(Boolean).join(' '),

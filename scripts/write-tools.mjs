@@ -32,7 +32,7 @@ if (!process.argv.includes('--check')) {
 function writePage(servers) {
   return `${[
     '# Tools',
-    'Written by `npm run write-reference` from `src/mcp-servers/servers.ts`. Agents may call a tool when their definition asks for its grant and the policy allows it; the same tools are at `/mcp/<server>` for callers from outside. On a hub, `/tools` says who may use which. A `*` in a grant stands for what the arguments name. How to add a server: [servers.md](servers.md).',
+    'Written by `npm run write-reference` from `src/mcp-servers/servers.ts`. Agents may call a tool when their definition asks for its grant and the policy allows it; the same tools are at `/mcp/<server>` for callers from outside. On a hub, `/tools` says who may use which. A `*` in a grant stands for what the arguments name. How to add a server: [extending.md](extending.md).',
     ...servers.flatMap((server) => [
       `## ${server.name}`,
       [server.description, ...sayWho(server)].join(' '),

@@ -2,8 +2,8 @@ import { AgentObjectBase } from './agents/agent-object'
 import { RunnersObjectBase } from './agents/runners/runners-object'
 import { SchedulerObjectBase } from './agents/scheduler/scheduler-object'
 import { composeApp } from './compose'
+import { RateCounterObject } from './hub/http/rate-counter-object'
 import { LiveObject } from './hub/live/live-object'
-import { RateCounterObject } from './hub/rate-limits/rate-counter-object'
 
 let composed: ReturnType<typeof composeApp> | undefined
 let isStarted = false

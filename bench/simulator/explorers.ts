@@ -1,5 +1,5 @@
-import { computeEligibleAt } from '../../src/agents/scheduler/eligibility'
-import { pick, type TierHead, tierOf } from '../../src/agents/scheduler/pick'
+import { computeEligibleAt } from '../../src/agents/scheduler/explain'
+import { pick, type TierHead, tierOf } from '../../src/agents/scheduler/explorer-index'
 import { explorationScheduling } from '../../src/shared/config'
 import { Heap } from './heap'
 import type { Population } from './population'

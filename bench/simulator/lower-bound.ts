@@ -1,4 +1,4 @@
-import { computeWait } from '../../src/agents/scheduler/eligibility'
+import { computeWait } from '../../src/agents/scheduler/explain'
 import { explorationScheduling } from '../../src/shared/config'
 import type { Population } from './population'
 

@@ -1,4 +1,4 @@
-import { tierOf } from '../../src/agents/scheduler/pick'
+import { tierOf } from '../../src/agents/scheduler/explorer-index'
 import { explorationScheduling } from '../../src/shared/config'
 import { OptimalSchedule } from './lower-bound'
 import type { Population } from './population'

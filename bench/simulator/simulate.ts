@@ -1,4 +1,4 @@
-import { canStart, explorationFloor, type SchedulingMode } from '../../src/agents/scheduler/shares'
+import { canStart, explorationFloor, type SchedulingMode } from '../../src/agents/scheduler/explain'
 import { explorationScheduling } from '../../src/shared/config'
 import { Explorers, type IndexRule } from './explorers'
 import { Heap } from './heap'

@@ -13,7 +13,7 @@ export const formatHelp = (): string =>
     'Usage: rookery <command> [options]',
     toColumns(Object.entries(commands).map(([name, { says }]) => [`  ${name}`, says])),
     listOptions(commonOptions),
-    'rookery <command> --help says more. Exit codes: docs/command.md.',
+    'rookery <command> --help says more. Exit codes: docs/commands.md.',
   ].join('\n\n')
 
 /** Returns the help of one command. */

@@ -18,13 +18,16 @@ function noteNotWoken(out: CommandContext['out'], names: readonly NotWoken[]): v
 export const post: Command = {
   args: '<community> <title> [text | -]',
   says: 'Creates a post',
-  more: '`-` reads the text from stdin. `@name` in it mentions a person or an agent.',
+  more:
+    '`-` reads the text from stdin. `@name` in it mentions a person or an agent. With `-` alone or an empty title, the ' +
+    'title is the first sentence of the text.',
   options: { url: { type: 'string', value: 'url', says: 'a link to share' } },
   example: 'rookery post general "Release notes" - < notes.md',
   count: [2, 1000],
   async run(context) {
     const { args, hub, out, signal } = context
-    const [community = '', title = '', ...words] = args
+    const [community = '', ...given] = args
+    const [title = '', ...words] = given.join() === '-' ? ['', '-'] : given
     const url = textOf(context, 'url')
     const content = words.length > 0 ? await readText(words, 'text') : ''
     const body = { community: community.replace(/^m\//, ''), title, content, ...(url && { url }) }

@@ -21,6 +21,8 @@ export interface FakeHub {
   repeated: number
   /** When false, reports are dropped as by a hub that could not store them. */
   isStoring: boolean
+  /** How many messages with reports it has dropped. */
+  dropped: number
   /** What the next welcome says that the hub no longer waits for. */
   forget: Extract<HubMessage, { type: 'welcome' }>['forget']
   isConnected(): boolean
@@ -29,7 +31,7 @@ export interface FakeHub {
   cut(): void
   /** Ends the connection with this code. */
   end(code: number): void
-  /** Resolves when the value is there. @throws after 20 s */
+  /** Resolves when the value is there. @throws after 120 s */
   until<Value>(read: () => Value | undefined | false | null): Promise<Value>
   close(): Promise<void>
 }
@@ -56,6 +58,7 @@ export async function startFakeHub(key: string): Promise<FakeHub> {
     reports: new Map(),
     repeated: 0,
     isStoring: true,
+    dropped: 0,
     forget: [],
     isConnected: () => live?.readyState === WebSocket.OPEN,
     send: (message) => live?.send(JSON.stringify(message)),
@@ -83,7 +86,10 @@ export async function startFakeHub(key: string): Promise<FakeHub> {
 }
 
 function store(hub: FakeHub, message: Extract<RunnerMessage, { type: 'report' }>): void {
-  if (!hub.isStoring) return
+  if (!hub.isStoring) {
+    hub.dropped++
+    return
+  }
   const { activation_id, attempt, first } = message
   const name = `${activation_id} ${attempt}`
   const known = hub.reports.get(name) ?? []

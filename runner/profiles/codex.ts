@@ -59,6 +59,8 @@ export const codex: Profile = {
       // run inside ours, so that commands need the one without.
       INITIAL_AGENT_MODE: order.builtin === 'none' ? 'read-only' : 'agent-full-access',
       ROOKERY_RELAY_KEY: key,
+      // Nobody would read a proposal for the user's next message.
+      CODEX_ACP_PROMPT_SUGGESTIONS: 'false',
     },
     files: {
       [catalogFile]: JSON.stringify(toCatalog(order)),

@@ -72,6 +72,7 @@ export function driveAcp(facts: DriveFacts): Drive {
       is_resumed: opened.isLoaded,
     })
     const result = await program.prompt(opened.id, launch.prompt)
+    relay.endTurn()
     turn.flush()
     return judge(facts, { result, hasFailureUpdate, answer: turn.answer })
   }

@@ -11,7 +11,8 @@ interface Answer {
   error?: { message?: string }
 }
 
-const patienceMs = 30_000
+/** A hub that starts again on a busy machine takes more than a minute. */
+const patienceMs = 300_000
 const pauseMs = 500
 
 /**

@@ -18,6 +18,7 @@ export interface RelayFacts {
   modelAnswers: number
   /** Whether the program itself listed the hub's tools. */
   hasListedTools: boolean
+  isTurnOver: boolean
 }
 
 export interface Relay {
@@ -27,6 +28,8 @@ export interface Relay {
   /** Opens this relay and nothing else; programs get it in place of the token. */
   key: string
   facts: RelayFacts
+  /** Refuses further model requests: a program may ask for a title of its session when its turn is over. */
+  endTurn(): void
   close(): void
 }
 
@@ -52,7 +55,7 @@ const toPlainPath = (path: string): string => path.replaceAll(/\/{2,}/g, '/').re
 /** Passes a run's requests on to the hub with the run's token, so that the program holds none. */
 export async function startRelay(options: RelayOptions): Promise<Relay> {
   const key = `relay-${randomBytes(24).toString('hex')}`
-  const facts: RelayFacts = { modelRequests: 0, modelAnswers: 0, hasListedTools: false }
+  const facts = { modelRequests: 0, modelAnswers: 0, hasListedTools: false, isTurnOver: false }
   const server = createServer((request, response) => {
     pass({ ...options, key, facts }, request, response).catch((error: unknown) => {
       if (response.headersSent) response.destroy()
@@ -69,6 +72,9 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     address,
     key,
     facts,
+    endTurn() {
+      facts.isTurnOver = true
+    },
     close() {
       server.close()
       server.closeAllConnections()
@@ -88,6 +94,7 @@ async function pass(context: Context, request: IncomingMessage, response: Server
   const isMcp = pathname === '/mcp'
   if (!isMcp && !pathname.startsWith('/v1/')) return refuse(response, 404, 'No such path')
   const isCounted = request.method === 'POST' && isModelRequest(pathname)
+  if (isCounted && facts.isTurnOver) return refuse(response, 403, 'The turn is over')
   if (isCounted && !countRequest(context)) {
     return refuse(response, 403, 'The run has used all its model requests')
   }

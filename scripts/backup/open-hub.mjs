@@ -2,7 +2,7 @@
 import { HubClient } from '../../client/index.ts'
 import { connect } from '../hub-client.mjs'
 import { startHub } from '../hub-runtime.mjs'
-import { findStateDir, isAlive, readRunningHub } from '../local-state.mjs'
+import { findRunningHub, findStateDir } from '../local-state.mjs'
 
 /**
  * Opens the hub that ROOKERY_URL names, else the one that runs on the state directory; when none runs, starts
@@ -15,8 +15,7 @@ import { findStateDir, isAlive, readRunningHub } from '../local-state.mjs'
  */
 export async function withHub(env, use) {
   const stateDir = findStateDir(env)
-  const running = readRunningHub(stateDir)
-  if (env.ROOKERY_URL || (running?.url && isAlive(running.pid))) return use(connect(env))
+  if (env.ROOKERY_URL || findRunningHub(stateDir) !== null) return use(connect(env))
   const hub = await startHub({ stateDir, env })
   try {
     return await use(new HubClient({ url: hub.url, key: hub.adminKey }))

@@ -1,5 +1,6 @@
 // The model of the demo's month: an HTTP server that speaks Chat Completions and answers from the story.
 import { createServer } from 'node:http'
+import { readText } from './offline.mjs'
 
 const charsPerToken = 4
 
@@ -10,25 +11,28 @@ const cachedShare = 0.85
  * @typedef {{ calls?: { name: string, arguments: Record<string, unknown> }[], text?: string }} Turn
  * @typedef {{ question: string, turns: Turn[], tokens: number }} Script
  *   `question`: text of the task that no other task contains; `tokens`: of the answer
+ * @typedef {{ turn: Turn, step: number, tokens: number }} Found
  */
 
 /**
  * Starts the model on a free port of this machine.
  * @param {Script[]} scripts
+ * @param {(request: import('./offline.mjs').ChatRequest) => Promise<Turn>} [answerElse] answers what the story does not know
  * @returns {Promise<{ url: string, stop: () => void }>} `url`: for OPENAI_COMPATIBLE_BASE_URL
  */
-export async function startModel(scripts) {
-  const server = createServer((request, response) => {
-    /** @type {Buffer[]} */
-    const chunks = []
-    request.on('data', (chunk) => chunks.push(chunk))
-    request.on('end', () => {
+export async function startModel(scripts, answerElse) {
+  const server = createServer(async (request, response) => {
+    try {
+      const chunks = await request.toArray()
       const body = JSON.parse(Buffer.concat(chunks).toString() || '{}')
-      const found = findTurn(scripts, body.messages ?? [])
+      const found = findTurn(scripts, body.messages ?? []) ?? (await askElse(answerElse, body))
       response.writeHead(found ? 200 : 404, { 'Content-Type': 'text/event-stream' })
       if (found) for (const event of toEvents(found, body)) response.write(`data: ${event}\n\n`)
-      response.end()
-    })
+    } catch {
+      // what is no request of the hub: any program of this machine can send something here
+      if (!response.headersSent) response.writeHead(400)
+    }
+    response.end()
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
   const address = /** @type {import('node:net').AddressInfo} */ (server.address())
@@ -42,24 +46,29 @@ export async function startModel(scripts) {
 }
 
 /**
- * Finds the task whose question was asked last, and its turn by the answers that followed.
+ * @param {Parameters<typeof startModel>[1]} answerElse
+ * @param {import('./offline.mjs').ChatRequest} body
+ * @returns {Promise<Found | null>}
+ */
+async function askElse(answerElse, body) {
+  if (!answerElse) return null
+  const step = (body.messages ?? []).filter(({ role }) => role === 'assistant').length
+  return { turn: await answerElse(body), step, tokens: 0 }
+}
+
+const asking = /<untrusted [^>]*\basks="true"[^>]*>\n?([\s\S]*?)\n?<\/untrusted>/g
+
+/**
+ * Finds the script of what is asked now, and its turn by the answers that followed.
  * @param {Script[]} scripts
- * @param {{ role: string, content?: unknown }[]} messages
+ * @param {import('./offline.mjs').ChatMessage[]} messages
+ * @returns {Found | null}
  */
 function findTurn(scripts, messages) {
-  const texts = messages.map(({ content }) => JSON.stringify(content ?? ''))
-  let found = { at: -1, script: /** @type {Script | null} */ (null) }
-  for (const script of scripts) {
-    const wanted = JSON.stringify(script.question).slice(1, -1)
-    const at = texts.findLastIndex((text, index) => {
-      return messages[index]?.role === 'user' && text.replaceAll('\\\\', '\\').includes(wanted)
-    })
-    // of two in one message, the later comment of the thread is the task
-    const isLater =
-      at > found.at || (at === found.at && at >= 0 && isAfter(texts[at], script, found.script))
-    if (isLater) found = { at, script }
-  }
-  const { script, at } = found
+  const texts = messages.map(({ role, content }) => (role === 'user' ? readText(content) : ''))
+  const at = texts.findLastIndex((text) => text.includes('asks="true"'))
+  const asked = [...(texts[at] ?? '').matchAll(asking)].map(([, text = '']) => text).join('\n')
+  const script = scripts.find(({ question }) => asked.includes(question))
   if (!script) return null
   const step = messages.slice(at).filter(({ role }) => role === 'assistant').length
   const turn = script.turns[Math.min(step, script.turns.length - 1)]
@@ -67,15 +76,8 @@ function findTurn(scripts, messages) {
 }
 
 /**
- * @param {string | undefined} text
- * @param {Script} script
- * @param {Script | null} other
- */
-const isAfter = (text = '', script, other) =>
-  other !== null && text.lastIndexOf(script.question) > text.lastIndexOf(other.question)
-
-/**
- * @param {{ turn: Turn, step: number, tokens: number }} found
+ * What a story does not know costs next to nothing: the offline model is free, and no count would be the worst case.
+ * @param {Found} found
  * @param {{ model: string, messages: unknown[], tools?: unknown[] }} request
  */
 function toEvents({ turn, step, tokens }, { model, messages, tools = [] }) {
@@ -88,8 +90,9 @@ function toEvents({ turn, step, tokens }, { model, messages, tools = [] }) {
     type: 'function',
     function: { name: call.name, arguments: JSON.stringify(call.arguments) },
   }))
-  const prompt = Math.ceil(JSON.stringify([messages, tools]).length / charsPerToken)
-  const output = calls.length > 0 ? 60 * calls.length : tokens
+  const isFree = tokens === 0
+  const prompt = isFree ? 1 : Math.ceil(JSON.stringify([messages, tools]).length / charsPerToken)
+  const output = isFree ? 1 : calls.length > 0 ? 60 * calls.length : tokens
   const usage = {
     prompt_tokens: prompt,
     completion_tokens: output,

@@ -31,16 +31,16 @@ export async function withoutGuards(db, work) {
 }
 
 /**
- * Moves all rows that were written since `since` back by whole days: their times, their days, the logs of runs
- * and the rank of posts.
+ * Moves all rows that were written since `since` back: their times, their days, the logs of runs and the rank of posts.
  *
  * @param {Database} db
  * @param {number} since milliseconds since the epoch
  * @param {number} days
+ * @param {number} [earlierMs] to an earlier time of that day, too
  */
-export async function moveBack(db, since, days) {
-  if (days === 0) return
-  const ms = days * dayMs
+export async function moveBack(db, since, days, earlierMs = 0) {
+  const ms = days * dayMs + earlierMs
+  if (ms === 0) return
   const today = Math.floor(since / dayMs)
   await moveLogs(db, since, ms)
   const rank = ms / 1000 / tenfoldSeconds
@@ -60,7 +60,7 @@ export async function moveBack(db, since, days) {
 
 /**
  * Columns with a time in milliseconds (`..._at`) or a day since the epoch (`day`). The windows of budgets stay where
- * they are: the hub counts them anew from the usage when all days are written.
+ * they are: the hub counts them anew from the usage when all days are written. So do schedules: their next run is ahead.
  * @param {Database} db
  * @returns {Promise<{ table: string, column: string }[]>}
  */
@@ -69,7 +69,7 @@ async function listTimes(db) {
     .prepare(
       `SELECT t.name AS "table", c.name AS "column" FROM pragma_table_list t, pragma_table_info(t.name) c
         WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE '\\_cf%' ESCAPE '\\'
-          AND t.name NOT IN ('budget_windows', 'budget_levels')
+          AND t.name NOT IN ('budget_windows', 'budget_levels', 'schedules')
           AND c.type = 'INTEGER' AND (c.name = 'day' OR c.name LIKE '%\\_at' ESCAPE '\\')`,
     )
     .all()

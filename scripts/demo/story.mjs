@@ -1,10 +1,11 @@
 // The month of the invented team: its threads, and the summary that its agent writes every morning.
+import { morningTask } from './team.mjs'
 import { answer, search, threads } from './threads.mjs'
 
 /**
  * @typedef {import('./model.mjs').Script} Script
  * @typedef {import('./threads.mjs').Day} Day
- * @typedef {import('./threads.mjs').Post} Post
+ * @typedef {import('./threads.mjs').Morning} Morning
  */
 
 const topics = [
@@ -15,31 +16,40 @@ const topics = [
 ]
 
 /**
- * The summary that Tomas asks for every morning.
+ * What Tomas counts in the evening, and what Bell makes of it on its schedule.
  * @param {number} ago
- * @returns {Post}
+ * @returns {Morning}
  */
 function summarise(ago) {
   const [first, second, third] = topics[ago % topics.length] ?? []
   const count = 6 + ((ago * 7) % 19)
-  const question = `Messages of day ${28 - ago}: ${count} of them, most about ${first}, some about ${second}, one about ${third}.`
+  const day = 28 - ago
+  const note = `Messages of day ${day}: ${count} of them, most about ${first}, some about ${second}, one about ${third}.`
   const urgent =
     ago % 3 === 0
       ? `One cannot wait: a passenger left medicine on the first boat.`
       : `None of them is urgent.`
+  const post = {
+    community: 'passengers',
+    title: `Morning summary, day ${day}`,
+    content: `${count} messages: most about **${first}**, some about ${second}, one about ${third}.\n${urgent}`,
+  }
   return {
-    in: 'passengers',
-    by: 'tomas',
-    title: `Morning summary, day ${28 - ago}`,
-    text: `@bell ${question} Sum up in two lines.`,
-    agent: 'bell',
+    note,
     answer: answer(
-      `${count} messages: most about **${first}**, some about ${second}, one about ${third}.\n${urgent}`,
-      80 + count * 4,
-      search(`${first}`),
+      'The summary is in m/passengers.',
+      20 + count,
+      search(`Messages of day ${day}`),
+      [{ name: 'hub_create_post', arguments: post }],
     ),
     votes: ago % 4 === 0 ? ['mira'] : [],
   }
+}
+
+/** A schedule that is due after the month: nobody has counted since. */
+const laterMorning = {
+  question: morningTask,
+  ...answer('No new messages of passengers since the last summary.', 20, search('Messages of day')),
 }
 
 /** Whether the day `ago` days ago is a weekday: Monday is day 4 after the epoch's first day, a Thursday. */
@@ -52,9 +62,9 @@ const isWeekday = (/** @type {number} */ ago) => {
 export function tellMonth() {
   const days = Array.from({ length: 28 }, (_, index) => 27 - index)
   return days.flatMap((ago) => {
-    const own = threads.filter((day) => day.ago === ago).flatMap(({ posts }) => posts)
-    const posts = isWeekday(ago) ? [summarise(ago), ...own] : own
-    return posts.length > 0 ? [{ ago, posts }] : []
+    const posts = threads.filter((day) => day.ago === ago).flatMap(({ posts }) => posts)
+    const morning = isWeekday(ago) ? summarise(ago) : undefined
+    return morning || posts.length > 0 ? [{ ago, morning, posts }] : []
   })
 }
 
@@ -63,8 +73,8 @@ export function tellMonth() {
  * @param {Day[]} month
  * @returns {Script[]}
  */
-export const listScripts = (month) =>
-  month
+export const listScripts = (month) => [
+  ...month
     .flatMap(({ posts }) => posts.flatMap((post) => [post, ...(post.comments ?? [])]))
     .flatMap((item) =>
       item.answer
@@ -78,4 +88,6 @@ export const listScripts = (month) =>
             },
           ]
         : [],
-    )
+    ),
+  laterMorning,
+]

@@ -2,9 +2,11 @@
 
 /**
  * @typedef {import('./model.mjs').Script} Script
- * @typedef {{ by: string, text: string, agent?: string, answer?: Omit<Script, 'question'>, decide?: 'approve' | 'deny' }} Comment
+ * @typedef {{ by: string, value: 'up' | 'down', note: string }} Rating
+ * @typedef {{ by: string, text: string, agent?: string, answer?: Omit<Script, 'question'>, decide?: 'approve' | 'deny', rating?: Rating }} Comment
  * @typedef {Comment & { in: string, title: string, comments?: Comment[], votes?: string[] }} Post
- * @typedef {{ ago: number, posts: Post[] }} Day
+ * @typedef {{ note: string, answer: Omit<Script, 'question'>, votes: string[] }} Morning
+ * @typedef {{ ago: number, morning?: Morning | undefined, posts: Post[] }} Day
  */
 
 /**
@@ -128,6 +130,7 @@ export const threads = [
           ),
         ),
         votes: ['mira', 'ben', 'anouk'],
+        rating: { by: 'tomas', value: 'up', note: 'The decision, who made it, and what is open.' },
         comments: [
           {
             by: 'tomas',
@@ -225,6 +228,18 @@ export const threads = [
     ],
   },
   {
+    ago: 6,
+    posts: [
+      {
+        in: 'crew',
+        by: 'ben',
+        title: 'Jan is ill until Thursday',
+        text: 'I take his early boats. @anouk can you take Wednesday evening?',
+        comments: [{ by: 'anouk', text: 'Yes. Tell him to stay in bed.' }],
+      },
+    ],
+  },
+  {
     ago: 5,
     posts: [
       {
@@ -274,6 +289,18 @@ export const threads = [
         title: 'Heron has its thruster',
         text: 'Fitted this morning, trial at noon. It pushes like a new one, because it is. Back on the long route from tomorrow.',
         votes: ['anouk', 'mira', 'tomas'],
+      },
+      {
+        in: 'timetable',
+        by: 'anouk',
+        title: 'Which sailing of last week was the emptiest?',
+        text: '@lookout which sailing of last week was the emptiest?',
+        comments: [
+          {
+            by: 'tomas',
+            text: '@anouk it says your budget for questions is used up. I have the counts on paper: the 06:10 on Tuesday.',
+          },
+        ],
       },
       {
         in: 'general',

@@ -23,6 +23,8 @@ const keyNames = ['ROOKERY_ADMIN_KEY', 'ROOKERY_VAULT_KEY']
  * @property {string | null} jurisdiction where the data stays; null: anywhere
  * @property {string | null} databaseId null: to be created
  * @property {boolean} hasBucket
+ * @property {boolean} hasAi whether Workers AI is to be bound
+ * @property {boolean} hadAi whether it is bound
  * @property {string[]} migrations to be applied
  * @property {string[] | null} storedSecrets null: there is no such Worker
  * @property {Record<string, string>} settings from the environment, to be stored as secrets
@@ -70,14 +72,15 @@ async function readRawConfig() {
 
 /**
  * Returns the configuration with the account's database, in JSON.
- * @param {Pick<Plan, 'config' | 'jurisdiction'>} plan
+ * @param {Pick<Plan, 'config' | 'jurisdiction' | 'hasAi'>} plan
  * @param {string} databaseId
  */
-export function toDeployedConfig({ config: { raw }, jurisdiction }, databaseId) {
+export function toDeployedConfig({ config: { raw }, jurisdiction, hasAi }, databaseId) {
   const place = jurisdiction === null ? {} : { jurisdiction }
   const variable = jurisdiction === null ? {} : { [jurisdictionName]: jurisdiction }
   const deployed = {
     ...raw,
+    ...(hasAi && { ai: { binding: 'AI' } }),
     vars: { ...raw.vars, ...variable },
     d1_databases: raw.d1_databases?.map((each) =>
       isDatabase(each) ? { ...each, database_id: databaseId } : each,
@@ -114,14 +117,15 @@ function chooseJurisdiction(wanted, variables, database) {
  * @param {import('./platform.mjs').Platform} platform
  * @param {Record<string, string | undefined>} env
  * @param {string | undefined} [wantedJurisdiction]
+ * @param {boolean | undefined} [wantsAi] whether Workers AI is to be bound; undefined: as it is
  * @returns {Promise<Plan>}
  */
-export async function makePlan(platform, env, wantedJurisdiction) {
+export async function makePlan(platform, env, wantedJurisdiction, wantsAi) {
   const config = await readConfig()
   const settings = readSettingsToStore(env)
-  const [database, variables, storedSecrets] = await Promise.all([
+  const [database, deployed, storedSecrets] = await Promise.all([
     platform.findDatabase(config.database),
-    platform.readVariables(config.worker),
+    platform.readSettings(config.worker),
     platform.listSecrets(config.worker),
   ])
   // Cloudflare's button creates the database and writes its id into the copy of the repository that it makes.
@@ -130,7 +134,7 @@ export async function makePlan(platform, env, wantedJurisdiction) {
       `wrangler.toml names the database ${config.databaseId}, which is not the account's ${config.database}. Write ${placeholderId} as its database_id: \`npm run deploy\` finds or creates the database by its name. Nothing was changed.`,
     )
   }
-  const jurisdiction = chooseJurisdiction(wantedJurisdiction, variables, database)
+  const jurisdiction = chooseJurisdiction(wantedJurisdiction, deployed?.variables ?? null, database)
   const hasBucket = await platform.hasBucket(config.bucket, jurisdiction)
   const databaseId = database?.id ?? null
   const applied = databaseId === null ? [] : await platform.listMigrations(databaseId)
@@ -144,7 +148,9 @@ export async function makePlan(platform, env, wantedJurisdiction) {
     )
   }
   const migrations = known.filter((name) => !applied.includes(name))
-  return { config, jurisdiction, databaseId, hasBucket, migrations, storedSecrets, settings }
+  const hadAi = deployed?.hasAi ?? false
+  const ai = { hasAi: wantsAi ?? hadAi, hadAi }
+  return { config, jurisdiction, databaseId, hasBucket, migrations, storedSecrets, settings, ...ai }
 }
 
 /**
@@ -194,6 +200,7 @@ export function describePlan(plan, keys) {
           isNew: true,
         }
       : { text: `Upload the Worker ${config.worker}`, isNew: false },
+    ...describeAi(plan),
     ...(added.length > 0 ? [{ text: `Add secrets: ${added.join(', ')}`, isNew: true }] : []),
     ...(replaced.length > 0
       ? [{ text: `Replace secrets: ${replaced.join(', ')}`, isNew: false }]
@@ -203,4 +210,12 @@ export function describePlan(plan, keys) {
       isNew: false,
     },
   ]
+}
+
+/** @param {Pick<Plan, 'hasAi' | 'hadAi'>} plan */
+function describeAi({ hasAi, hadAi }) {
+  if (hasAi && !hadAi) {
+    return [{ text: 'Bind Workers AI: models without a key, billed to this account', isNew: true }]
+  }
+  return hasAi === hadAi ? [] : [{ text: 'Remove the binding of Workers AI', isNew: false }]
 }

@@ -34,8 +34,8 @@ class PlatformError extends PlainError {
  * @property {(id: string) => Promise<string[]>} listMigrations names of the applied ones
  * @property {(name: string, jurisdiction: string | null) => Promise<boolean>} hasBucket
  * @property {(name: string, jurisdiction: string | null) => Promise<void>} createBucket
- * @property {(worker: string) => Promise<Record<string, string> | null>} readVariables its plain variables; null when
- *   there is no such Worker
+ * @property {(worker: string) => Promise<{ variables: Record<string, string>, hasAi: boolean } | null>} readSettings its plain
+ *   variables, and whether Workers AI is bound; null when there is no such Worker
  * @property {(worker: string) => Promise<string[] | null>} listSecrets their names; null when there is no
  *   such Worker
  */
@@ -80,14 +80,16 @@ export async function connectPlatform(env) {
       const headers = toBucketHeaders(jurisdiction)
       await call('a new bucket', 'POST', at('/r2/buckets'), { body: { name }, headers })
     },
-    async readVariables(worker) {
+    async readSettings(worker) {
       const path = at(`/workers/scripts/${worker}/settings`)
       /** @type {{ bindings: { type: string, name: string, text?: string }[] } | null} */
       const found = await orNull(call('the settings of the Worker', 'GET', path))
-      const variables = found?.bindings.filter(({ type }) => type === 'plain_text')
-      return variables
-        ? Object.fromEntries(variables.map(({ name, text }) => [name, text ?? '']))
-        : null
+      if (found === null) return null
+      const variables = found.bindings.filter(({ type }) => type === 'plain_text')
+      return {
+        variables: Object.fromEntries(variables.map(({ name, text }) => [name, text ?? ''])),
+        hasAi: found.bindings.some(({ type }) => type === 'ai'),
+      }
     },
     async listSecrets(worker) {
       const path = at(`/workers/scripts/${worker}/secrets`)

@@ -103,9 +103,11 @@ async function checkTransfer(client) {
  */
 async function checkProviders(client) {
   const { providers, offline_agents: offline } = await client.call('GET /models')
-  const used = providers.filter(({ agents }) => agents.length > 0)
+  const used = providers.filter(
+    ({ agents, key_problem }) => agents.length > 0 || key_problem !== null,
+  )
   const found = await Promise.all(used.map(checkProvider))
-  const names = offline.length > 0 ? listAgents(offline) : 'none'
+  const names = offline.length > 0 ? listAgents(offline.map(({ name }) => name)) : 'none'
   return [...found, ok('providers', `Agents with the built-in offline model: ${names}.`)]
 }
 
@@ -120,11 +122,16 @@ function listAgents(names) {
 }
 
 /**
- * @param {import('../../client/index.ts').Answer<'GET /models'>['providers'][number]} provider
+ * @param {import('../../client/index.ts').Answer<'GET /models'>['providers'][number]} state
  * @returns {Promise<Finding>}
  */
-async function checkProvider({ provider, title, is_ready, key_setting, base_url, agents }) {
-  const names = listAgents(agents.map(({ name }) => name))
+async function checkProvider(state) {
+  const { provider, title, is_ready, key_problem, key_setting, base_url, agents } = state
+  const names = listAgents(agents.map(({ agent }) => agent.name))
+  if (key_problem !== null) {
+    const says = `The key of ${title} has not worked yet (${key_problem}), so no agent uses it.`
+    return fail('providers', says, 'Test it on the page /models, or use it anyway.')
+  }
   if (!is_ready) {
     const says = `${names} use ${title}, which is not set up.`
     return fail('providers', says, `Set ${key_setting}, or set it up on the page /models.`)
@@ -170,7 +177,9 @@ async function checkAgents(client) {
       found.push(warn('agents', 'All agents are paused.', 'Resume them on the page /scheduler.'))
     }
     const late = new Set(
-      board.queue.tasks.filter((task) => task.waiting_ms > waitingMs).map(({ agent }) => agent),
+      board.queue.tasks
+        .filter((task) => task.waiting_ms > waitingMs)
+        .map(({ agent }) => agent.name),
     )
     for (const agent of board.agents) {
       count++

@@ -1,35 +1,62 @@
 import type { GrantPolicy, ModelConnection } from '../hub/contract/hub'
 import type { PrivateFiles } from '../mcp-servers/contract/private-files'
 import type { MemoryApi, ToolRestrictions } from '../mcp-servers/contract/tools'
+import { compaction, manualCompaction, outside } from '../shared/config'
+import { cutText } from '../shared/cut-text'
 import { AppError } from '../shared/errors'
 import type { AccountId, Clock } from '../shared/ids'
 import type { Settings } from '../shared/settings'
 import type { AgentObjectBase } from './agent-object'
-import { rehearse } from './context/rehearse'
+import { buildBootstrapLayer } from './context/assemble-prompt'
+import { buildSkillsLayer } from './context/skills-layer'
+import { buildScheduledTask } from './context/task-layer'
 import type {
   AgentApi,
+  CallUsage,
+  CompactionDraft,
+  DefinitionFiles,
   KnowledgeApi,
+  ModelApi,
   PrivateMemoryApi,
   RunnerControl,
   SchedulesApi,
+  SessionAgent,
   SessionApi,
+  SummaryResult,
+  TestCost,
   TransferApi,
+  TrialResult,
 } from './contract/agents'
-import { checkDefinition } from './definitions/check-definition'
+import type { Rehearsal } from './contract/definitions'
+import { agentForms, editSchedules, listSchedules } from './definitions/agent-form'
+import { checkDefinition, listToolsOf } from './definitions/check-definition'
 import type { DefinitionStore } from './definitions/definition-store'
-import { editSchedules, listSchedules } from './definitions/edit-schedules'
-import type { PatchStore } from './executors/patch-store'
-import { toWatchRequest } from './live/watch-request'
-import { createModelApi } from './model-api'
-import type { ModelChoice, ModelRegistry } from './models/model-port'
+import { readDefinition } from './definitions/read-definition'
+import { templates } from './definitions/templates'
+import { composeSummaryPrompt, limitSummary } from './effects/compact'
+import type { DefinitionSource } from './effects/effect-context'
+import {
+  type CallPlan,
+  measurePromptSize,
+  toCharge,
+  toFailureCharge,
+  worstCaseReservation,
+} from './effects/price-call'
+import { findCallsMax } from './loop/admit-calls'
+import type { Charge } from './loop/event'
+import type { Message, ModelFailure } from './loop/message'
+import type { Model, ModelChoice, ModelRegistry, Prices } from './models/model-port'
+import { createOfflineModel } from './models/offline/offline-model'
+import { searchTool } from './models/offline/parse-task'
+import { createPriceFinder, listAuto, listPrices, listProviders } from './models/registry'
 import type { RecoveryLane } from './recovery'
-import { type OtlpOptions, toOtlp } from './run/otlp-spans'
+import { toWatchRequest } from './run/live-stream'
+import { type OtlpOptions, toOtlp } from './run/otlp'
 import { findRunLogProblem, openRun } from './run/stored-log'
-import { createSessionSummaries } from './session-summaries'
-import { templates } from './templates/templates'
-import { readFiles, writeFiles } from './transfer/bucket-files'
+import type { PatchStore } from './storage/patch-store'
+import { readFiles, writeFiles } from './storage/transfer'
 
-export interface AgentApiDeps {
+interface AgentApiDeps {
   namespace: DurableObjectNamespace<AgentObjectBase<unknown>>
   settings: Settings
   definitions: DefinitionStore
@@ -37,7 +64,7 @@ export interface AgentApiDeps {
   /** Reads the model providers that admins set up. */
   readConnections(): Promise<ModelConnection[]>
   /** Loads the tools of remote servers if an admin changed them. */
-  refreshTools(): Promise<void>
+  refreshTools(): Promise<number>
   /** Returns the tool servers that a definition can name. */
   listServers: () => readonly string[]
   /** The hooks that a definition can switch on or off. */
@@ -89,11 +116,12 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     findRunLogProblem,
     toOtlp: (trace) => toOtlp(trace, deps.otlp),
     checkDefinition: async (files, given) => {
-      const [connections] = given
+      const [connections, toolsVersion] = given
         ? [given]
         : await Promise.all([deps.readConnections(), deps.refreshTools()])
       const listModels = (choice: ModelChoice) => models.list(choice, connections)
-      return checkDefinition(files, { ...deps, connections, listModels })
+      const check = await checkDefinition(files, { ...deps, connections, listModels })
+      return check.ok && toolsVersion !== undefined ? { ...check, toolsVersion } : check
     },
     checkModel: async ({ name, etag }, override) => {
       const found = await definitions.read(name, etag)
@@ -107,6 +135,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
       const { toolRestrictions } = found.definition
       return tools.filter((tool) => !deps.isToolExcluded(toolRestrictions, tool))
     },
+    listToolsOf: (files, tools) => listToolsOf(files, tools, deps.isToolExcluded),
     saveDefinition: (name, etag, files) => definitions.save(name, etag, files),
     deleteDefinition: (name, etag) => definitions.delete(name, etag),
     readDefinition: (name, etag) => definitions.readFiles(name, etag),
@@ -116,6 +145,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     privateMemory: createPrivateMemoryApi(deps),
     knowledge: createKnowledgeApi(deps),
     schedules: createSchedulesApi(deps.hubName),
+    forms: agentForms,
     runners: deps.runners,
     transfer: createTransferApi(deps),
   }
@@ -190,7 +220,7 @@ const createPrivateMemoryApi = ({
 export const createSchedulesApi = (hubName: string): SchedulesApi => ({
   list: listSchedules,
   edit: editSchedules,
-  rehearse: (files, task) => rehearse(files, task, hubName),
+  rehearse: (files, schedule) => rehearse(files, schedule, hubName),
 })
 
 const createKnowledgeApi = ({
@@ -248,3 +278,230 @@ export const createWaker =
     const all = agentIds.map((id) => namespace.getByName(id).wake(id, { canExplore }))
     return (await Promise.allSettled(all)).every(({ status }) => status === 'fulfilled')
   }
+
+interface ModelApiDeps {
+  settings: Settings
+  models: ModelRegistry
+  now: () => number
+}
+
+const messages: Message[] = [{ role: 'user', text: 'Reply with the word OK.' }]
+
+/** Enough for a short answer of a model that thinks first; an answer that is truncated proves as much. */
+const outputTokensMax = 64
+
+const textCharsMax = 200
+
+/** Creates the API of model providers and of calls that test one. */
+export function createModelApi({ settings, models, now }: ModelApiDeps): ModelApi {
+  const plan = (override: string, connections: readonly ModelConnection[]): CallPlan => {
+    const usable = connections.map((each) => ({ ...each, keyProblem: null }))
+    const { model } = models.resolve({ override }, usable)
+    const maxOutputTokens = Math.min(outputTokensMax, model.outputTokensMax)
+    const signal = AbortSignal.timeout(outside.timeoutMs)
+    const request = { messages, tools: [], maxOutputTokens, signal }
+    return { model, request, ...measurePromptSize({ messages, tools: [] }) }
+  }
+  return {
+    listProviders(connections) {
+      const findPrices = createPriceFinder(settings, connections)
+      return listProviders(settings, connections).map((state) => {
+        const { provider, defaultModel } = state
+        if (defaultModel === null) return { ...state, testCost: null }
+        const prices = findPrices(provider, defaultModel)
+        return { ...state, testCost: measureTest(`${provider}/${defaultModel}`, prices) }
+      })
+    },
+    listAuto: (connections) => listAuto({ settings, connections }),
+    listPrices: (connections) => listPrices(settings, connections),
+    findPrices(provider, names, connections) {
+      const find = createPriceFinder(settings, connections)
+      return names.map((name) => find(provider, name))
+    },
+
+    planTrial(name, connections) {
+      const call = plan(name, connections)
+      const worst = worstCaseReservation(call, call.request.maxOutputTokens)
+      return { model: call.model.id, ...worst }
+    },
+
+    async tryModel(name, connections) {
+      const call = plan(name, connections)
+      const startedAt = now()
+      const result = await call.model.call(call.request)
+      const durationMs = now() - startedAt
+      if (result.ok) {
+        const usage = toUsage(toCharge(call, result.answer, durationMs))
+        const text = result.answer.text.trim().slice(0, textCharsMax)
+        return { usage, durationMs, text, failure: null, problem: null }
+      }
+      const charge = toFailureCharge(call, result.failure, durationMs)
+      const { message, detail } = result.failure
+      const failure = detail ? `${message} The provider wrote: ${detail}` : message
+      const problem = keyProblems[result.failure.code] ?? 'failed'
+      return { usage: charge && toUsage(charge), durationMs, text: '', failure, problem }
+    },
+  }
+}
+
+/** What a failure says of the key that the call was made with; `failed` for any other. */
+const keyProblems: Partial<Record<ModelFailure['code'], TrialResult['problem']>> = {
+  PROVIDER_AUTH: 'refused',
+  PROVIDER_BUSY: 'busy',
+  NETWORK: 'unreachable',
+  TIMEOUT: 'unreachable',
+}
+
+/** Returns the most that a test call takes. */
+function measureTest(id: string, prices: Prices | null): TestCost {
+  const request = { maxOutputTokens: outputTokensMax }
+  const call = { model: { id, prices }, request, ...measurePromptSize({ messages, tools: [] }) }
+  const { tokens, microusd } = worstCaseReservation(call, outputTokensMax)
+  return { tokens, microusd: prices && microusd }
+}
+
+/** Returns a charge as the hub takes the usage of a single call. */
+const toUsage = (charge: Charge): CallUsage => ({
+  inputTokens: charge.inputTokens,
+  cachedTokens: charge.cachedTokens,
+  outputTokens: charge.outputTokens,
+  reasoningTokens: charge.reasoningTokens,
+  microusd: charge.microusd,
+  isPriced: charge.isPriced,
+  isEstimated: charge.isEstimated,
+  durationMs: charge.durationMs,
+})
+
+interface SummaryDeps {
+  definitions: DefinitionSource
+  models: Pick<ModelRegistry, 'resolve'>
+  clock: Clock
+  /** Reads from the agent's object what a compaction replaces. */
+  draft(agentId: AccountId, id: string, recordCharsMax: number): Promise<CompactionDraft | null>
+}
+
+type Part = CompactionDraft['parts'][number]
+
+/** Creates the part of the sessions' API that asks the agent's model for a summary. */
+function createSessionSummaries(deps: SummaryDeps): Pick<SessionApi, 'planSummary' | 'summarize'> {
+  const { draft: readDraft, clock } = deps
+  return {
+    async planSummary(agent, id, connections) {
+      const found = await findModel(deps, agent, connections)
+      const charsMax = found.model
+        ? limitSummary(found.model).recordCharsMax
+        : compaction.recordCharsMax
+      const draft = await readDraft(agent.id, id, charsMax)
+      if (!draft) return null
+      if (draft.parts.length === 0) return { kind: 'extract', reason: null }
+      const { model } = found
+      if (!model) return { kind: 'extract', reason: found.reason }
+      const worst = draft.parts.map((part) => {
+        const call = planCall(model, part, neverAborted)
+        return worstCaseReservation(call, call.request.maxOutputTokens)
+      })
+      return {
+        kind: 'model',
+        model: model.id,
+        draft,
+        microusd: worst.reduce((sum, { microusd }) => sum + microusd, 0),
+        tokens: worst.reduce((sum, { tokens }) => sum + tokens, 0),
+      }
+    },
+
+    async summarize(agent, { revision, parts }, connections) {
+      const result: SummaryResult = { revision, texts: [], usages: [], failure: null }
+      const { model, reason } = await findModel(deps, agent, connections)
+      if (!model) return { ...result, failure: reason }
+      const signal = AbortSignal.timeout(manualCompaction.timeoutMs)
+      for (const part of parts) {
+        const failure = await summarizePart(planCall(model, part, signal), part, clock, result)
+        if (failure !== null) return { ...result, failure }
+      }
+      return result
+    },
+  }
+}
+
+const neverAborted = new AbortController().signal
+
+/** Returns the model of an agent; null, with the reason, when it can write no summaries. */
+async function findModel(
+  { definitions, models }: SummaryDeps,
+  { name, etag }: SessionAgent,
+  connections: readonly ModelConnection[],
+): Promise<{ model: Model | null; reason: string }> {
+  const found = await definitions.read(name, etag)
+  if (!found.ok) return { model: null, reason: found.message }
+  const { model } = models.resolve(found.definition.brain, connections)
+  return { model: model.isOffline ? null : model, reason: 'The offline model writes no summaries.' }
+}
+
+function planCall(model: Model, { record, summaryCharsMax }: Part, signal: AbortSignal): CallPlan {
+  const messages = composeSummaryPrompt(record, summaryCharsMax)
+  const maxOutputTokens = limitSummary(model).outputTokensMax
+  const request = { messages, tools: [], maxOutputTokens, signal }
+  return { model, request, ...measurePromptSize({ messages, tools: [] }) }
+}
+
+/** Adds the summary of a part to the result, with what the call took. Returns why there is none; null when there is. */
+async function summarizePart(
+  call: CallPlan,
+  { owner, summaryCharsMax }: Part,
+  clock: Clock,
+  result: SummaryResult,
+): Promise<string | null> {
+  const startedAt = clock.now()
+  const answered = await call.model.call(call.request)
+  const durationMs = clock.now() - startedAt
+  if (!answered.ok) {
+    const charge = toFailureCharge(call, answered.failure, durationMs)
+    if (charge) result.usages.push(toUsage(charge))
+    return answered.failure.message
+  }
+  result.usages.push(toUsage(toCharge(call, answered.answer, durationMs)))
+  const text = cutText(answered.answer.text.trim(), summaryCharsMax)
+  if (text === '') return 'The model wrote no summary.'
+  result.texts.push({ owner, text })
+  return null
+}
+
+const skillCharsMax = 20_000
+
+/**
+ * Composes the prompt of a scheduled run and asks the offline model for its first step. The prompt lacks what
+ * only a run has: memory, history and the guide to its tools. Null for files that are not valid.
+ */
+async function rehearse(
+  files: DefinitionFiles,
+  { task, savedBy }: { task: string; savedBy: string },
+  hubName: string,
+): Promise<Rehearsal | null> {
+  const read = readDefinition(files)
+  if (!read.ok) return null
+  const { name, systemPrompt, skills, limits } = read.definition
+  const words = { words: task, community: null }
+  const texts: [Message['role'] & ('system' | 'user'), string | null][] = [
+    ['system', systemPrompt],
+    ['system', buildBootstrapLayer({ agent: { name } }, hubName)],
+    ['system', buildSkillsLayer(skills, words, skillCharsMax)],
+    ['user', buildScheduledTask(task, savedBy)],
+  ]
+  const messages = texts.flatMap(([role, text]) => (text === null ? [] : [{ role, text }]))
+  const outcome = await createOfflineModel().call({
+    messages,
+    tools: [{ name: searchTool, description: '', inputSchema: {} }],
+    maxOutputTokens: 4_096,
+    signal: new AbortController().signal,
+  })
+  if (!outcome.ok) return null
+  const [call] = outcome.answer.calls
+  return {
+    prompt: messages,
+    stepsMax: limits.iterations,
+    toolCallsMax: findCallsMax(limits),
+    firstStep: call
+      ? { tool: call.name, arguments: call.arguments }
+      : { answer: outcome.answer.text },
+  }
+}

@@ -10,9 +10,7 @@ import type { FactQuery, NewFact, NewTask, OpenTask } from '../mcp-servers/contr
 import { memoryLimits } from '../shared/config'
 import type { AccountId, ActivationId, Clock } from '../shared/ids'
 import type { RunReport } from '../shared/runner-protocol'
-import type { AgentDeps } from './agent-deps'
-import { AgentShell } from './agent-shell'
-import type { WakeHint } from './compose-wake'
+import { AgentShell, type WakeHint } from './agent-shell'
 import type {
   AgentState,
   KnowledgeView,
@@ -29,17 +27,14 @@ import type {
   RunnerApi,
   RunReceiver,
 } from './contract/coding-agents'
-import { ActivationStream } from './live/activation-stream'
-import { readWatchRequest } from './live/watch-request'
-import { deleteTexts } from './memory/delete-texts'
-import { FactStore } from './memory/fact-store'
-import { forgetRequests } from './memory/forget-requests'
-import { KnowledgeStore } from './memory/knowledge-store'
+import type { AgentDeps } from './effects/effect-context'
+import { deleteTexts, forgetRequests } from './memory/delete-texts'
+import { FactStore, KnowledgeStore, PrivateFacts } from './memory/fact-store'
 import { MemoryStore } from './memory/memory-store'
-import { PrivateFacts } from './memory/private-facts'
 import { deleteProgramSessions, resetProgramSessions } from './memory/program-sessions'
 import { SessionStore } from './memory/session-store'
-import { readTables, replaceTables } from './transfer/object-tables'
+import { ActivationStream, readWatchRequest } from './run/live-stream'
+import { readTables, replaceTables } from './storage/transfer'
 
 /**
  * One agent's Durable Object: its RPC methods. The loop is in its shell, which uses this object's

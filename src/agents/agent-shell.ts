@@ -1,26 +1,23 @@
 import { recovery, scheduling } from '../shared/config'
-import type { AccountId, ActivationId } from '../shared/ids'
-import type { AgentDeps } from './agent-deps'
-import { composeWake, type WakeHint } from './compose-wake'
+import type { AccountId, ActivationId, Clock } from '../shared/ids'
+import { boundTimes, computeAwakeMs, hasTimedOut, Watchdog } from './alarm'
 import type { AgentState, WatchRequest } from './contract/agents'
-import { describeState } from './describe-state'
+import type { AgentDeps } from './effects/effect-context'
 import { EffectRunner } from './effects/effect-runner'
 import type { ProgramDesk } from './effects/program-desk'
-import { Journal } from './journal'
-import {
-  type ActivationSnapshot,
-  findActivation,
-  toParkedSnapshot,
-} from './live/activation-snapshot'
-import type { ActivationStream } from './live/activation-stream'
 import { logDecision } from './log-decision'
-import type { Effect } from './loop/effect'
 import type { LoopEvent, LoopEventOf } from './loop/event'
-import { type Ending, hasDeferredStop, isBusy, isLasting, type LoopState } from './loop/state'
+import {
+  type Effect,
+  type Ending,
+  hasDeferredStop,
+  isBusy,
+  isLasting,
+  type LoopState,
+} from './loop/state'
 import { step } from './loop/step'
+import { saveEnded } from './memory/compose-turn'
 import { MemoryStore } from './memory/memory-store'
-import { saveEnded } from './memory/save-ended'
-import { boundTimes, computeAwakeMs, hasTimedOut } from './next-alarm'
 import {
   computeTurnMs,
   isWithin,
@@ -29,9 +26,16 @@ import {
   type Turn,
   toMark,
 } from './recovery'
+import {
+  type ActivationSnapshot,
+  type ActivationStream,
+  findActivation,
+  toParkedSnapshot,
+} from './run/live-stream'
+import { foldPlan } from './run/plan'
+import { redactRunLog } from './run/redact'
 import { toRunLog } from './run/run-log'
-import { RunningTasks } from './running-tasks'
-import { Watchdog } from './watchdog'
+import { Journal } from './storage/journal'
 
 /**
  * Runs the loop of one agent: passes events to `step`, writes the journal row, starts the effects. It
@@ -137,7 +141,7 @@ export class AgentShell {
     if (before.activationId !== activationId || before.phase === 'parked') {
       return this.#journal.cancelParked(activationId, request)
     }
-    this.#apply({ ...request, charge: this.#runner.measureCallInFlight() })
+    this.#apply({ ...request, ...this.#runner.measureCallInFlight() })
     return hasDeferredStop(this.#state) || this.#state !== before
   }
 
@@ -238,7 +242,7 @@ export class AgentShell {
     if (this.#isInTurn && 'effectId' in event) void this.#endTurn()
     for (const effect of effects) this.#start(effect)
     if (!isBusy(state) && state.isWokenAgain) {
-      this.#apply(composeWake(this.#deps.clock))
+      this.#apply(composeWake(this.#deps.clock, { canExplore: state.mayExplore }))
       return
     }
     this.#watchdog.schedule(state, event.at)
@@ -337,7 +341,7 @@ export class AgentShell {
     this.#needsRecovery = false
     const { pending } = this.#state
     if (!isBusy(this.#state)) {
-      this.#apply(composeWake(this.#deps.clock))
+      this.#apply(composeWake(this.#deps.clock, { canExplore: this.#state.mayExplore }))
     } else if (pending.every(({ type }) => isLasting(type))) {
       for (const effect of pending) this.#start(effect)
     } else {
@@ -421,7 +425,7 @@ export class AgentShell {
     const at = this.#deps.clock.now()
     if (!hasTimedOut(this.#state, at)) return
     this.#interrupt()
-    this.#apply({ type: 'time_ran_out', at, charge: this.#runner.measureCallInFlight() })
+    this.#apply({ type: 'time_ran_out', at, ...this.#runner.measureCallInFlight() })
   }
 
   /** Waits until no effect runs, until the deadline, or for the maximum duration of one event. */
@@ -436,4 +440,120 @@ interface Taken {
   /** Interruptions in a row without progress. */
   starts: number
   isAlone: boolean
+}
+
+/** The running effects of one agent, by id. Effects share one abort signal, so all abort together. */
+export class RunningTasks {
+  readonly #ids = new Set<number>()
+  /** Created with the first effect, because it takes memory in each of many agents. */
+  #abort: AbortController | null = null
+  /** Created by the first caller that waits. */
+  #idle: PromiseWithResolvers<void> | null = null
+
+  has(id: number): boolean {
+    return this.#ids.has(id)
+  }
+
+  /** Adds an effect. The returned signal aborts when the effect is dropped. */
+  begin(id: number): AbortSignal {
+    this.#ids.add(id)
+    this.#abort ??= new AbortController()
+    return this.#abort.signal
+  }
+
+  end(id: number): void {
+    this.#ids.delete(id)
+  }
+
+  /** Drops all effects that are not in `wanted`. If there are any, the shared signal aborts. */
+  abortOthers(wanted: readonly { id: number }[]): void {
+    let hasDropped = false
+    for (const id of this.#ids) {
+      if (wanted.some((each) => each.id === id)) continue
+      this.#ids.delete(id)
+      hasDropped = true
+    }
+    if (!hasDropped) return
+    this.#abort?.abort()
+    this.#abort = null
+  }
+
+  /** Resolves `untilQuiet` if no effect runs. Call it after an effect's event has been applied. */
+  resolveIfIdle(): void {
+    if (this.#ids.size > 0) return
+    this.#abort = null
+    this.#idle?.resolve()
+    this.#idle = null
+  }
+
+  /** Reports that storage failed: a waiting alarm rejects, so that the platform retries it. */
+  rejectWaiting(error: unknown): void {
+    if (!this.#idle) throw error
+    this.#idle.reject(error)
+    this.#idle = null
+  }
+
+  /** Resolves when no effect runs. Dropped effects that have not ended are not waited for. */
+  async waitUntilIdle(): Promise<void> {
+    if (this.#ids.size === 0) return
+    this.#idle ??= Promise.withResolvers()
+    await this.#idle.promise
+  }
+
+  /** Resolves when no effect runs after `before`, or after a time. */
+  async waitUntilIdleOr(ms: number, before: Promise<void> | null = null): Promise<void> {
+    const timer = new AbortController()
+    const wait = scheduler.wait(ms, { signal: timer.signal })
+    const isIdle = before ? before.then(() => this.waitUntilIdle()) : this.waitUntilIdle()
+    await Promise.race([isIdle, wait.catch(() => undefined)])
+    // A remaining timer would keep the object in memory.
+    timer.abort()
+  }
+}
+
+/** What a wake-up says; each may be lost. */
+export interface WakeHint {
+  /** The scheduler offers an exploration. */
+  canExplore?: boolean | undefined
+  /** A comment arrived in the thread where the agent works. */
+  maySteer?: boolean | undefined
+}
+
+/**
+ * Returns a `woken` event. It contains the ids of the records that may follow, so that a repeated
+ * effect creates no duplicates.
+ */
+function composeWake(clock: Clock, { canExplore, maySteer }: WakeHint = {}): LoopEvent {
+  const at = clock.now()
+  return {
+    type: 'woken',
+    at,
+    activationId: clock.newId(at),
+    replyId: clock.newId(at),
+    reportId: clock.newId(at),
+    ...(canExplore && { mayExplore: canExplore }),
+    ...(maySteer && { maySteer }),
+  }
+}
+
+/** Returns what an agent does now, for the API and pages. */
+function describeState(
+  state: LoopState,
+  { doing, waitReason }: { doing: string | null; waitReason: string | null },
+  events: LoopEvent[],
+): AgentState {
+  const { activationId, pending } = state
+  const isAsleep = !isBusy(state)
+  const log = toRunLog(isAsleep ? [] : events, null)
+  const sleep = pending.find((effect) => effect.type === 'sleep')
+  const isWaiting = sleep !== undefined && pending.length === 1
+  return {
+    state: isAsleep ? 'asleep' : isWaiting ? 'waiting' : 'working',
+    activationId,
+    doing: isAsleep ? null : doing,
+    reason: isWaiting ? (waitReason ?? 'waiting to retry') : null,
+    nextAt: sleep?.type === 'sleep' ? sleep.until : null,
+    plan: isAsleep ? null : foldPlan(log),
+    publicPlan: isAsleep ? null : foldPlan(redactRunLog(log, 'none')),
+  }
 }

@@ -7,7 +7,7 @@ import { foldPlan } from './run/plan'
 import { toRunLog } from './run/run-log'
 
 /** A decision of the loop: the event, and the state before and after. */
-export interface LoopDecision {
+interface LoopDecision {
   before: LoopState
   event: LoopEvent
   after: LoopState

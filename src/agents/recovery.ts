@@ -182,12 +182,39 @@ export function removeTexts(event: LoopEvent): LoopEvent {
       return { ...event, items: event.items.map((item) => ({ ...item, text: '' })) }
     case 'compacted':
       return { ...event, summary: '' }
+    case 'time_ran_out':
+    case 'cancel_requested': {
+      const { text: _text, ...rest } = event
+      return rest
+    }
     case 'tool_parked':
     case 'program_call_waits':
       return { ...event, approval: removeArguments(event.approval) }
     case 'resumed':
       return { ...event, decisions: event.decisions.map((each) => ({ ...each, note: '' })) }
-    default:
+    // No texts of people, models or tools. A new event is decided on here, or this does not compile.
+    case 'woken':
+    case 'load_waited':
+    case 'load_found_nothing':
+    case 'load_failed':
+    case 'model_refused':
+    case 'model_waited':
+    case 'parked':
+    case 'park_failed':
+    case 'slept':
+    case 'interrupted':
+    case 'committed':
+    case 'commit_failed':
+    case 'program_placed':
+    case 'request_admitted':
+    case 'request_settled':
+    case 'request_refused':
+    case 'tools_listed':
+    case 'program_call_decided':
+    case 'approval_overdue':
+    case 'program_lost':
+    case 'program_closed':
+    case 'nobody_notified':
       return event
   }
 }

@@ -1,61 +1,57 @@
 import { Hono } from 'hono'
-import { accountRoutes } from './accounts/routes'
-import { approvalListRoutes } from './activations/approval-routes'
-import { activationRoutes } from './activations/routes'
-import { approvalRoutes } from './approvals/routes'
-import { adminLogRoutes } from './audit/admin-log-routes'
-import { auditRoutes } from './audit/routes'
-import { backupRoutes } from './backup/routes'
-import { banAppealRoutes } from './ban-appeals/routes'
+import { accountRoutes, invitationRoutes, peopleRoutes } from './accounts/routes'
+import { definitionRoutes } from './agents/definition-routes'
+import { knowledgeRoutes } from './agents/knowledge-routes'
+import { modelRoutes } from './agents/model-routes'
+import { reviewHookRoutes } from './agents/review-hook-routes'
+import { runnerRoutes } from './agents/runner-routes'
+import { approvalRoutes, standingRuleRoutes } from './approvals/routes'
 import { budgetRoutes } from './budgets/routes'
 import { commentRoutes } from './comments/routes'
-import { communityRoutes } from './communities/routes'
-import { definitionRoutes } from './definitions/routes'
+import {
+  communityRoutes,
+  moderatorRoutes,
+  openingRoutes,
+  subscriptionRoutes,
+} from './communities/routes'
 import { createDialect } from './dialect/dialect'
 import { dialectBase } from './dialect/operations'
 import { dialectRoutes } from './dialect/own-routes'
-import { dmRoutes } from './dms/routes'
-import { explorationRoutes } from './exploration/routes'
-import { feedRoutes } from './feed/routes'
-import { followingRoutes } from './following/routes'
 import { grantRoutes } from './grants/routes'
 import { toErrorResponse } from './http/errors'
-import { toSummaries } from './http/examples'
 import { guardEntry } from './http/guard-entry'
 import type { HubDeps, HubEnv } from './http/hub-env'
 import { mountRoutes } from './http/mount-routes'
-import { mountOpenapi } from './http/openapi'
+import { mountOpenapi, toSummaries } from './http/openapi'
 import { prepareRequest } from './http/prepare-request'
 import type { Route } from './http/route'
 import { mountSkill } from './http/skill'
-import { importRoutes } from './import/routes'
-import { inboxRoutes } from './inbox/routes'
-import { invitationRoutes } from './invitations/routes'
-import { keyRoutes } from './keys/routes'
-import { knowledgeRoutes } from './knowledge/routes'
-import { liftedLimitRoutes } from './lifted-limits/routes'
-import { modelRoutes } from './models/routes'
-import { moderationRoutes } from './moderation/routes'
-import { moderatorRoutes } from './moderators/routes'
-import { openingRoutes } from './openings/routes'
-import { peopleRoutes } from './people/routes'
+import { followingRoutes, inboxRoutes } from './inbox/routes'
+import { mediaFileRoutes, mediaRoutes } from './media/routes'
+import { dmRoutes } from './messages/routes'
+import {
+  banAppealRoutes,
+  liftedLimitRoutes,
+  moderationRoutes,
+  replyLimitRoutes,
+} from './moderation/routes'
+import { adminLogRoutes, auditRoutes } from './operations/audit-routes'
+import { backupRoutes } from './operations/backup-routes'
+import { importRoutes } from './operations/import-routes'
+import { mountProbes, systemRoutes } from './operations/system-routes'
 import { postRoutes } from './posts/routes'
-import { previewRoutes } from './previews/routes'
-import { replyLimitRoutes } from './reply-limits/routes'
-import { reviewHookRoutes } from './review-hooks/routes'
-import { runFeedbackRoutes } from './run-feedback/routes'
-import { runnerRoutes } from './runners/routes'
-import { schedulerRoutes } from './scheduler/routes'
+import { activationRoutes, runFeedbackRoutes, sessionRoutes } from './runs/routes'
+import { explorationRoutes, taskRoutes } from './scheduling/routes'
 import { searchRoutes } from './search/routes'
-import { serviceKeyRoutes } from './service-keys/routes'
-import { sessionRoutes } from './sessions/routes'
-import { standingRuleRoutes } from './standing-rules/routes'
-import { subscriptionRoutes } from './subscriptions/routes'
-import { mountProbes } from './system/mount-probes'
-import { systemRoutes } from './system/routes'
-import { taskRoutes } from './tasks/routes'
+import { keyRoutes, serviceKeyRoutes } from './sign-in/routes'
+import {
+  approvalListRoutes,
+  feedRoutes,
+  previewRoutes,
+  quietRoutes,
+  schedulerRoutes,
+} from './views/routes'
 import { voteRoutes } from './votes/routes'
-import { quietRoutes } from './why-quiet/routes'
 
 /**
  * All routes of the JSON API, one line per feature. Routes are matched in order, so `/posts/preview` has to
@@ -106,6 +102,7 @@ export const apiRoutes: Route[] = [
   ...runnerRoutes,
   ...reviewHookRoutes,
   ...backupRoutes,
+  ...mediaRoutes,
 ]
 
 /** Creates the hub's web application: the JSON API under `/api/v1`, and what other modules mount at the root. */
@@ -124,6 +121,7 @@ export function createHub(deps: HubDeps): Hono<HubEnv> {
   mountSkill(app)
   deps.mounts?.(app)
   mountRoutes(app, apiRoutes)
+  mountRoutes(app, mediaFileRoutes, '/media')
   mountRoutes(app, dialectRoutes, dialectBase)
   deps.pages?.(app, toSummaries(described))
   return app

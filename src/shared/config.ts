@@ -3,7 +3,13 @@
  * the environment are in settings.ts.
  */
 export const limits = {
-  post: { titleCharsMax: 300, contentCharsMax: 40_000, urlCharsMax: 2_000 },
+  post: {
+    titleCharsMax: 300,
+    contentCharsMax: 40_000,
+    urlCharsMax: 2_000,
+    /** Of a title that is made from the text. */
+    madeTitleCharsMax: 100,
+  },
   comment: { contentCharsMax: 10_000, depthMax: 10 },
   task: { contentCharsMax: 10_000 },
   directMessage: { contentCharsMax: 10_000, previewChars: 140, pageDefault: 50, pageMax: 100 },
@@ -26,6 +32,10 @@ export const limits = {
     candidatesMax: 5_000,
     /** Documents of each kind, in the title and elsewhere, that are looked at when all words are common. */
     newestMax: 100,
+    /** Hits that are counted for the numbers beside the kinds. */
+    countedMax: 100,
+    /** Words of a search that found nothing that are tried with another spelling. */
+    misspeltMax: 2,
   },
   /** Counts of unread items stop here, so that an inbox that nobody reads costs no more. */
   unreadCountMax: 1_000,
@@ -69,6 +79,25 @@ export const activationLimits = {
   retryCapMs: 30_000,
   outputTokens: 4_096,
   contextTokensFallback: 8_192,
+} as const
+
+/** Images that accounts upload. */
+export const media = {
+  bytesMax: 8 * 1024 * 1024,
+  avatarBytesMax: 256 * 1024,
+  pixelsMax: 40_000_000,
+  /** Pixels of the longer side: more than five digits are not part of an id. */
+  sideMax: 65_535,
+  /** Of all images of one account, unless the hub has a setting of its own. */
+  quotaMbDefault: 500,
+  /** Images that one text shows; further ones are links. */
+  perTextMax: 20,
+  /** Characters of the description of an image. */
+  altCharsMax: 1_000,
+  /** An image that no text shows is deleted after this time. */
+  unusedMs: 24 * 60 * 60 * 1000,
+  /** Images that one sweep deletes; the next sweep continues. */
+  deletedPerSweep: 100,
 } as const
 
 /** Backups. */
@@ -267,7 +296,7 @@ export const exploration = {
   waitsMs: 60_000,
 } as const
 
-/** Limits of budgets. Their default thresholds are in `src/hub/budgets/levels.ts`. */
+/** Limits of budgets. Their default thresholds are in `src/hub/rules/budget-levels.ts`. */
 export const budgetLimits = {
   /** Length of the id of a provider, model or community in a budget's scope. */
   scopeIdCharsMax: 200,
@@ -307,21 +336,440 @@ export const planLimits = {
   outputCharsMax: 300,
 } as const
 
-export * from './config-archive.ts'
+/** How old records are moved from the database to object storage. */
+export const archiving = {
+  /** Days for which records stay in the database unless the hub has a setting of its own. */
+  daysDefault: 30,
+  /** Days for which model calls stay at least: a budget's month counts them again. */
+  usageDaysMin: 62,
+  /** Records of one file. */
+  recordsMax: { traces: 50, audit: 500, usage: 500 },
+  /** Characters of the traces of one file; a single longer trace has a file of its own. */
+  traceCharsMax: 2 * 1024 * 1024,
+  /** Files that one sweep writes of each kind; the next sweep continues. */
+  filesPerSweep: 3,
+  /** Files that a page lists. */
+  listedMax: 31,
+} as const
+
+/** Export of finished activations to an OpenTelemetry collector. */
+export const traceExport = { timeoutMs: 10_000, answerBytesMax: 64 * 1024 } as const
+
+/** Runs of coding agents, which the machine of a runner carries out. Other limits are those of every run. */
+export const codingAgents = {
+  /** Unless the definition sets others: a program asks its model often, with long prompts. */
+  iterations: 100,
+  tokens: 2_000_000,
+  durationSeconds: 1_800,
+  outputTokens: 16_384,
+  /** Model requests of one run in flight at a time. */
+  requestsAtOnce: 16,
+  /** Without a model request, a tool call or an update. */
+  silenceMs: 300_000,
+  outputChars: 1_000_000,
+  /** How often a run may begin again after its runner was lost. */
+  lossesMax: 3,
+  /** After a stop: for the program's last reports, and until the gateway has counted its requests. */
+  closingMs: 10_000,
+  /** The same for a run that parks: its work is pushed meanwhile. */
+  parkingMs: 30_000,
+  /** Interval at which an agent asks after its run, so that none is lost. */
+  checkMs: 60_000,
+  /** Without a suitable runner: until the requester is notified. */
+  nobodyThereMs: 60_000,
+  /** Characters of reports that are stored together. */
+  reportCharsAtOnce: 200_000,
+  /** Between looks at an approval for which a program waits, unless its decision wakes the agent. */
+  approvalLookMs: 15_000,
+  /** For how long a later run of a thread may go on in a program's session, as runners keep them. */
+  sessionMs: 7 * 86_400_000,
+  /** Before a request is made again that was refused for a moment. */
+  retryMs: 2_000,
+} as const
+
+/** When agents follow threads that they answered in. */
+export const following = {
+  /** Following ends after this time without a comment. */
+  quietMs: 24 * 60 * 60 * 1000,
+  /** Comments, and mentions, of a thread that are searched for other agents. */
+  lookBack: 200,
+  /** Agents that one comment without a name reaches. */
+  agentsMax: 3,
+} as const
+
+/** Comments that join a run while it works. */
+export const steering = {
+  /** Comments that are taken at a time. */
+  itemsMax: 10,
+  /** Characters of one that its model reads. */
+  charsMax: 8_000,
+} as const
+
+/** Compaction of a session by hand: time for all of its summaries. */
+export const manualCompaction = { timeoutMs: 60_000 } as const
+
+/** Limits of a definition as a whole, and defaults of its `behavior.limits`. */
+export const definitionLimits = {
+  /** Minimum of `brain.max_context_tokens`: rules and tools alone take much of this. */
+  contextTokensMin: 4_000,
+  dailyPosts: 5,
+  dailyComments: 50,
+  responsesPerThread: 3,
+  intervalSeconds: 60,
+  /** Agents that one member can own. */
+  agentsPerMember: 5,
+  filesMax: 64,
+  /** One file, and the prompt with its templates filled in. */
+  fileCharsMax: 128 * 1024,
+  /** All files of a definition together. */
+  charsMax: 512 * 1024,
+  linesMax: 10_000,
+  /** Words and marks of YAML in `config.yaml` and in the front matter of all skills together. */
+  yamlTokensMax: 10_000,
+  /** Grants, keywords and communities that the skills of a definition name, all together. */
+  skillTermsMax: 500,
+  /** Problems, and warnings, that are listed of one definition. */
+  detailsMax: 50,
+  /** Versions of one agent whose files are kept. */
+  versionsKept: 100,
+  /** Versions that one member can save in 24 hours. With `versionsKept`, a run that waits a day still has its files. */
+  savesPerDay: 100,
+} as const
+
+/** Limits of request bodies, by what a route reads. */
+export const bodyLimits = {
+  /** A form; the longest post fits, with every character percent-encoded. */
+  formBytesMax: 512 * 1024,
+  /** A form that signs in or joins, with the answer of a passkey. */
+  secretFormBytesMax: 128 * 1024,
+  jsonBytesMax: 2 * 1024 * 1024,
+  /** A request of a coding agent to its model: a whole conversation, with pictures. */
+  modelBytesMax: 4 * 1024 * 1024,
+  /** A body of the class `upload`, which only admins can send. */
+  uploadBytesMax: 64 * 1024 * 1024,
+  jsonDepthMax: 64,
+  /** Entries of all objects and lists of a JSON body: each costs far more than its bytes. Uploads have no such limit. */
+  jsonValuesMax: 50_000,
+  /** An archive nests a thread's replies; deeper ones are imported at the maximum depth of comments. */
+  uploadJsonDepthMax: 2_000,
+  /** Time until the last byte of a body has to arrive. */
+  readMs: 30_000,
+  uploadReadMs: 300_000,
+} as const
+
+/**
+ * Requests of one account or address, by class of route. Routes of `signIn` and `register` count by
+ * address. A deployed hub applies the limits of the other classes with the bindings in wrangler.toml.
+ */
+export const rateLimits = {
+  read: { requests: 1_200, periodSeconds: 60 },
+  write: { requests: 300, periodSeconds: 60 },
+  search: { requests: 300, periodSeconds: 60 },
+  upload: { requests: 300, periodSeconds: 60 },
+  connect: { requests: 300, periodSeconds: 60 },
+  signIn: { requests: 30, periodSeconds: 60 },
+  register: { requests: 30, periodSeconds: 3_600 },
+} as const satisfies Record<string, { requests: number; periodSeconds: number }>
+
+/** Class of a route in `rateLimits`. */
+export type RateClass = keyof typeof rateLimits
+
+/** Class of a call within a request, such as of a tool. */
+export type CallClass = 'read' | 'write' | 'search'
+
+/** Counting of requests, and the backoff of addresses that send wrong keys. */
+export const rateCounting = {
+  /** Multiple of the limits for programs on the hub's own machine, except `signIn` and `register`. */
+  loopbackFactor: 1_000,
+  /** Multiple of the limits of `signIn` and `register` for all addresses of one IPv6 /48. */
+  wideNetworkFactor: 10,
+  /** Accounts, credentials and addresses that one isolate keeps; the least recently used are dropped. */
+  subjectsMax: 20_000,
+  /** Wrong keys, and failed sign-ins, of an address before it has to wait. */
+  wrongKeysFree: 40,
+  failedSignInsFree: 5,
+  /** The first wait; it doubles with each further failure. */
+  backoffBaseMs: 1_000,
+  backoffCapMs: 60_000,
+  /** Time without a failure after which the failures of an address are forgotten. */
+  forgetMs: 600_000,
+} as const
+
+/** Signing in, besides the lives of sessions and of an admin's links. */
+export const signInLimits = {
+  /** A sign-in link for another device of the same person. */
+  deviceLinkMinutes: 15,
+  /** Time to answer the prompt of a passkey, or to come back from another service. */
+  attemptMinutes: 10,
+  passkeysPerAccountMax: 20,
+  identitiesPerAccountMax: 20,
+  /** Sessions of an account by one way to sign in, and unused links; the oldest ends when another one begins. */
+  sessionsPerWayMax: 50,
+  linksPerAccountMax: 20,
+  /** How long settings show a sign-in link that somebody else created. */
+  linkNoticeDays: 30,
+} as const
+
+/** What an account has in its own feed. */
+export const subscriptionLimits = {
+  /** Communities, and as many accounts. */
+  perAccountMax: 200,
+  /** The latest posts of a followed account that are sorted otherwise than by time. */
+  latestMax: 100,
+} as const
+
+/** What GET /home shows. */
+export const homeLimits = {
+  /** Posts of each list. */
+  postsMax: 10,
+  /** The newest unread items of the inbox that are looked at. */
+  itemsMax: 200,
+} as const
+
+/** Posts of the order "rising". */
+export const risingLimits = {
+  /** The newest posts, among which it ranks. */
+  candidatesMax: 200,
+  /** Of those, the newest of each community and account in one's own feed. */
+  ofEachMax: 50,
+} as const
+
+/** Limits of git over HTTP, at `/git`. */
+export const gitProxy = {
+  /** The list of refs before the pack of a push, which is held in memory. */
+  commandBytesMax: 1024 * 1024,
+  refsMax: 100,
+  refCharsMax: 250,
+  /** A fetch or a push, from its first byte to its last. */
+  timeoutMs: 600_000,
+  /** What is quoted of a service's error. */
+  errorBytesMax: 2_000,
+  /** Branches that may be pushed to where no definition names others. */
+  pushDefault: 'rookery/*',
+} as const
+
+/** Hooks that take reviews of pull requests. */
+export const reviewHookLimits = {
+  perAccountMax: 20,
+  /** A review arrives in parts. It is complete when none has come for this time... */
+  quietMs: 15_000,
+  /** ...and at the latest this long after the first. */
+  heldMs: 60_000,
+  /** Parts, and characters of them, that are posted at once; the rest follows. */
+  partsMax: 100,
+  charsMax: 60_000,
+  /** Reviews that a sweep posts; the next one continues. */
+  postedPerSweep: 20,
+  /** Until a review that could not be posted is tried again. */
+  retryMs: 5_000,
+} as const
+
+/** Limits of an import of an archive. */
+export const importLimits = {
+  recordsMax: 100_000,
+  /** Comments of all records of a request. */
+  commentsMax: 200_000,
+  /** Of a post or comment: as UTF-8 with its HTML it stays below the size of a stored row. */
+  textCharsMax: 262_144,
+  /** Posts and comments, and characters of their texts, that one batch writes: its parameters stay below D1's 2 MB. */
+  rowsPerGroup: 500,
+  charsPerGroup: 400_000,
+  /** Entries of each list of the report; those beyond are counted. */
+  reportEntriesMax: 1_000,
+} as const
+
+/** Limits of live updates of threads over WebSockets. */
+export const liveLimits = {
+  /**
+   * Number of Durable Objects that all topics share. One takes about 1,000 small calls a second and
+   * 32,768 sockets; starting one costs more than many calls, so a few for the whole hub are cheaper
+   * than one per thread. A change takes effect with a deployment: open pages reconnect by themselves.
+   */
+  objects: 8,
+  /** Watchers of one topic; more indicate an attack or a bug. */
+  watchersPerTopicMax: 1_000,
+  watchersPerObjectMax: 20_000,
+  /** Open sockets of an account, on threads and runs together; of an address, for those without an account. */
+  socketsPerAccountMax: 100,
+  socketsPerAddressMax: 200,
+  /** How long an account or address with that many is refused before its sockets are counted again. */
+  recountMs: 5_000,
+  /** Time for which no socket can be opened whose like were closed: longer than an upgrade. */
+  closedMs: 3_000,
+  /** Age of events sent to a new watcher: longer than an upgrade, shorter than an object's lifetime. */
+  recentMs: 8_000,
+  /** That an object is watched is noted again when the note is older: each note is a write. */
+  markedMs: 30_000,
+  /** Age of a note that can be deleted: by `markedMs` and an upgrade longer than that nobody is about to watch. */
+  unmarkedMs: 60_000,
+  /** A run reported longer ago than this counts as ended: the report of its end was lost. */
+  workingMsMax: 600_000,
+  /** Events that one object holds in memory. */
+  recentEventsMax: 2_000,
+} as const
+
+/** Limits of watching one activation. */
+export const streamLimits = {
+  /** Text deltas within this time are sent together. */
+  coalesceMs: 100,
+  /** Text, and reasoning, of one model call that watchers receive. */
+  textCharsMax: 12_000,
+  /** Excerpt of a text, arguments or a result in an event. */
+  excerptChars: 400,
+  /** Characters in all events of one activation; later events have empty texts. */
+  eventCharsMax: 64_000,
+  watchersPerActivationMax: 300,
+} as const
+
+/** Limits of the gateway through which coding agents use models. */
+export const modelGateway = {
+  /** Tokens of a picture, whatever its size: more than any provider counts for one. */
+  pictureTokensMax: 12_000,
+  /** Characters of one event of a stream; what a longer one says is not read. */
+  eventCharsMax: 4 * 1024 * 1024,
+  /** Bytes of an answer; the connection of a longer one is broken. */
+  answerBytesMax: 32 * 1024 * 1024,
+  /** Bytes of a provider's error that are read. */
+  errorBytesMax: 64 * 1024,
+  /** Waits before the result of a request is reported again to an object that did not answer. */
+  settleAgainMs: [200, 1_000],
+} as const
+
+/** Admins who open what is private to a community or an account. */
+export const openings = {
+  holdsMs: 3_600_000,
+  reasonCharsMax: 500,
+  listed: 100,
+} as const
+
+/** Limits of reports, actions of moderators and appeals. */
+export const moderationLimits = {
+  reasonCharsMax: 500,
+  appealCharsMax: 2_000,
+  /** Pinned posts of one community. */
+  pinsMax: 3,
+  /** Reports that one account makes an hour. */
+  reportsPerHourMax: 20,
+  pageMax: 50,
+  /** Reports of one post or comment that the queue quotes. */
+  reasonsShownMax: 10,
+  /** Characters of a reported text in the queue. */
+  excerptCharsMax: 2_000,
+} as const
+
+/** Limits of usage charts: series beyond the maximum are drawn as one. */
+export const usageCharts = { seriesMax: 8, daysDefault: 30, tableRowsMax: 100 } as const
+
+/** Limits of the scheduler's page: agents and waiting tasks per page, and agents in the CSV. */
+export const schedulerPages = { agents: 50, tasks: 25, csvAgentsMax: 5_000 } as const
+
+/** Limits of the list of runs. */
+export const runLists = {
+  pageDefault: 50,
+  /** Newest runs that a filter and its totals look at; a later page goes on where they end. */
+  scannedMax: 10_000,
+  csvRowsMax: 10_000,
+  textCharsMax: 200,
+  /** Views that an account keeps, and the length of a view's name and filter. */
+  viewsMax: 20,
+  viewNameCharsMax: 60,
+  viewQueryCharsMax: 1_000,
+} as const
+
+/** Feedback on answers: the length of a note, and what an agent's page shows. */
+export const runFeedbackLimits = { noteCharsMax: 1_000, daysShown: 30, notesShown: 5 } as const
+
+/** Limits of the list of spending by requester, and after what time a sweep counts a model call for it. */
+export const requesterLists = { shown: 10, tasksMax: 6, lagMs: 3_600_000 } as const
+
+/** Limits of claims, invitations, and what admins do with accounts. */
+export const peopleLimits = {
+  claimHours: 24,
+  invitationDaysDefault: 7,
+  invitationDaysMax: 90,
+  /** Invitations of one account that can still be used. */
+  openInvitationsMax: 100,
+  noteCharsMax: 200,
+  reasonCharsMax: 500,
+  /** Accounts on a page of /admin/people. */
+  pageSize: 50,
+} as const
+
+/** Limits of messages to browsers. */
+export const pushLimits = {
+  devicesPerAccountMax: 10,
+  endpointCharsMax: 1_000,
+  sentAtOnceMax: 50,
+  /** Claims of one sender, before it leaves the rest to the sweep. */
+  roundsMax: 10,
+  /** Another sender takes over what a sender has claimed after this time. */
+  claimMs: 60_000,
+  /** The first retry; each later one waits twice as long. */
+  retryMs: 60_000,
+  retryMsMax: 4 * 3_600_000,
+  /** No message waits longer at once: for the end of quiet hours, on a day of 25 hours. */
+  waitMsMax: 25 * 3_600_000,
+  /** About a day of retries. */
+  attemptsMax: 12,
+  /** A push service keeps a message for a device that is off: one day. */
+  keptSeconds: 86_400,
+  timeoutMs: 10_000,
+} as const
+
+/** Limits of runners, the processes that run coding agents. */
+export const runnerLimits = {
+  /** How often a runner sends `ping`. */
+  pingMs: 20_000,
+  /** A connection without a ping or a message for this long is broken. */
+  silenceMs: 60_000,
+  /** Time in which a disconnected runner can come back for its runs; then they are lost. */
+  graceMs: 60_000,
+  /** Time for the first message of a connection. */
+  helloMs: 10_000,
+  /** Time for a stopped run to report its end; then its slot is free. */
+  stopMs: 30_000,
+  /** Time after the deadline of a run at which the hub gives it up. */
+  overrunMs: 30_000,
+  /** Pause after an agent or the database did not answer. */
+  retryMs: 5_000,
+  connectionsMax: 500,
+  connectionsPerKeyMax: 100,
+  /** Runners of one key that the hub remembers after they have left; the last seen. */
+  leftRunnersPerKeyMax: 200,
+  /** Runs that wait or run at once. */
+  runsMax: 2_000,
+  /** Reports of one connection that wait for their agents; more are refused, and sent again later. */
+  pendingCharsMax: 16 * 1024 * 1024,
+  /** An ended run is remembered for this long after its deadline, so that it is not started again. */
+  endedKeptMs: 3_600_000,
+  /** A runner that was not seen for this long is removed from the list. */
+  runnerKeptMs: 30 * 86_400_000,
+  keysMax: 50,
+  keyLabelCharsMax: 100,
+} as const
+
+/** What is kept of a text that was edited, besides the text as it is now. */
+export const textVersionLimits = {
+  /** Earlier versions; beyond it the oldest after the first go. */
+  keptMax: 50,
+  /** Length of the newest ones together. */
+  charsMax: 400_000,
+} as const
+
+/** Limits of texts that are stored with their HTML, and of pages that show many of them. */
+export const renderedTexts = {
+  /** Length of one text's HTML. A text that would be longer is stored as plain text. */
+  htmlCharsMax: 256 * 1024,
+  /** Comments of a page, and the length of all their HTML; beyond it a page shows excerpts. */
+  commentsPerPage: 50,
+  pageHtmlCharsMax: 1024 * 1024,
+  excerptCharsMax: 1_000,
+  /** Comments after the linked one on the page of a link to a comment. */
+  commentsAfterLinked: 24,
+  /** Texts, and their length, that are rendered again after a page has shown them. */
+  renderedAgainMax: 10,
+  renderedAgainCharsMax: 100_000,
+} as const
+
 // With the file extension: scripts run this file directly in Node.
-export * from './config-coding-agents.ts'
-export * from './config-conversation.ts'
-export * from './config-definitions.ts'
-export * from './config-entry.ts'
-export * from './config-feed.ts'
-export * from './config-git.ts'
-export * from './config-import.ts'
-export * from './config-live.ts'
-export * from './config-model-gateway.ts'
-export * from './config-moderation.ts'
-export * from './config-pages.ts'
-export * from './config-people.ts'
-export * from './config-push.ts'
-export * from './config-runners.ts'
-export * from './config-texts.ts'
 export * from './config-tools.ts'

@@ -9,6 +9,9 @@ const keysetSchema = z.tuple([z.number(), z.string().max(100)])
 const countSchema = z.number().int().min(0).max(1_000_000)
 export type Keyset = z.infer<typeof keysetSchema>
 export type Cursor = Keyset | number
+/** Where each of two lists stands: a number and a text; null: at its start. */
+const positionsSchema = z.tuple([z.number().nullable(), z.string().max(2_000).nullable()])
+type Positions = z.infer<typeof positionsSchema>
 
 /** Returns a short mark of a list (FNV-1a): a cursor of another one has another mark. */
 function toMark(list: string): string {
@@ -22,11 +25,18 @@ function toMark(list: string): string {
  *
  * @param list what is listed, with its filter and order: in a route of the API `call.list`
  */
-export const encodeCursor = (list: string, position: Cursor | string): string =>
-  btoa(JSON.stringify([toMark(list), position]))
+export const encodeCursor = (list: string, position: Cursor | Positions | string): string =>
+  btoa(toAscii(JSON.stringify([toMark(list), position])))
     .replace(/\+/g, '-')
     .replace(/\//g, '_')
     .replace(/={1,2}$/, '')
+
+/** Escapes in JSON what base64 does not take. */
+const toAscii = (json: string): string =>
+  json.replace(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 
 /** Parses a cursor; null when there is none. Throws VALIDATION for any other text, also for another list's cursor. */
 function decode<Position>(
@@ -59,6 +69,10 @@ export const decodeKeyset = (list: string, text: string | undefined): Keyset | n
 /** Parses the cursor of a list that skips rows; 0 on the first page. @throws VALIDATION */
 export const decodeCount = (list: string, text: string | undefined): number =>
   decode(list, text, countSchema) ?? 0
+
+/** Parses the cursor of two lists that are read side by side; null on the first page. @throws VALIDATION */
+export const decodePositions = (list: string, text: string | undefined): Positions | null =>
+  decode(list, text, positionsSchema)
 
 /**
  * Parses the cursor of a list whose order changes while it is read, as the digits to base 32 that say what earlier

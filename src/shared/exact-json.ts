@@ -1,3 +1,5 @@
+import { sha256 } from './sha256.ts'
+
 /**
  * Parses JSON as `JSON.parse` does, except that a whole number that a JavaScript number cannot hold becomes the text of
  * its digits: two ids that differ in the last digit stay two ids.
@@ -17,7 +19,7 @@ const keepDigits = (_key: string, value: unknown, context?: { source?: string })
 const isWhole = (source: string): boolean => /^-?\d+$/.test(source)
 
 /** A number that a JavaScript number cannot hold. `JSON.stringify` writes it as it was read. */
-export interface RawNumber {
+interface RawNumber {
   readonly rawJSON: string
 }
 
@@ -44,4 +46,31 @@ const keepNumber = (_key: string, value: unknown, context?: { source?: string })
   if (typeof value !== 'number' || context?.source === undefined) return value
   const isLost = isWhole(context.source) ? !Number.isSafeInteger(value) : !Number.isFinite(value)
   return isLost ? rawJSON(context.source) : value
+}
+
+/**
+ * Returns the SHA-256, in hex, of the canonical JSON of a call's arguments: keys sorted, no white space.
+ * The audit log compares calls by it without storing their content.
+ *
+ * @param raw the text the model wrote, hashed unchanged when it cannot be parsed or is nested too deep
+ * @param value the same, parsed; undefined when it is not JSON
+ */
+export const hashArguments = (raw: string, value: unknown): Promise<string> =>
+  sha256(canonicalize(raw, value))
+
+function canonicalize(raw: string, value: unknown): string {
+  if (value === undefined) return raw
+  try {
+    return JSON.stringify(sortKeys(value))
+  } catch {
+    // Nested deeper than the stack; no tool accepts such arguments.
+    return raw
+  }
+}
+
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys)
+  if (typeof value !== 'object' || value === null || isRawNumber(value)) return value
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  return Object.fromEntries(entries.map(([key, each]) => [key, sortKeys(each)]))
 }

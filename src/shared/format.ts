@@ -4,25 +4,38 @@
  */
 const NBSP = '\u00a0'
 
-export type MoneyPlace = 'thread' | 'trace' | 'budget'
+type MoneyPlace = 'thread' | 'trace' | 'budget'
 
 const digits = { thread: 3, trace: 4, budget: 2 } as const satisfies Record<MoneyPlace, number>
 
-const formatDigits = (precision: number): Intl.NumberFormat =>
-  new Intl.NumberFormat('en-US', {
-    minimumFractionDigits: precision,
-    maximumFractionDigits: precision,
-  })
+/**
+ * Makes a format when it is first used, and keeps it: the first one loads the platform's tables, a tenth of a Worker's
+ * start, and `toLocaleString` makes one at every call.
+ */
+export function keepFormat<Format>(make: () => Format): () => Format {
+  let format: Format | undefined
+  return () => {
+    format ??= make()
+    return format
+  }
+}
 
-const moneyFormats: Record<MoneyPlace, Intl.NumberFormat> = {
+const formatDigits = (least: number, most = least): (() => Intl.NumberFormat) =>
+  keepFormat(
+    () =>
+      new Intl.NumberFormat('en-US', { minimumFractionDigits: least, maximumFractionDigits: most }),
+  )
+
+const moneyFormats: Record<MoneyPlace, () => Intl.NumberFormat> = {
   thread: formatDigits(digits.thread),
   trace: formatDigits(digits.trace),
   budget: formatDigits(digits.budget),
 }
 
 /**
- * Formats money: `$0.062` in threads, `$0.0618` in traces, `$48.62` in budgets. An amount below the
- * precision is "under $0.001", never $0.000; zero is "no cost", except in budgets.
+ * Formats money: `$0.062` in threads, `$0.0618` in traces, `$48.62` in budgets and wherever it is a dollar
+ * or more. An amount below the precision is "under $0.001", never $0.000; zero is "no cost", except in
+ * budgets.
  *
  * @param microusd whole micro-dollars
  */
@@ -33,21 +46,18 @@ export function formatMoney(microusd: number, place: MoneyPlace): string {
   const dollars = Math.abs(microusd) / 1_000_000
   const sign = microusd < 0 ? '−' : ''
   if (dollars < smallest / 2) return `${sign}under${NBSP}$${smallest.toFixed(precision)}`
-  return `${sign}$${moneyFormats[place].format(dollars)}`
+  return `${sign}$${moneyFormats[dollars < 1 - smallest / 2 ? place : 'budget']().format(dollars)}`
 }
 
 /** Micro-dollars below which the two digits of a budget say nothing. */
 const cent = 10_000
 
-const exactFormat = new Intl.NumberFormat('en-US', {
-  minimumFractionDigits: digits.budget,
-  maximumFractionDigits: 6,
-})
+const exactFormat = formatDigits(digits.budget, 6)
 
 /** Formats an amount of a budget: exactly when its limit is below a cent, as `$0.004`. */
 export const formatBudgetMoney = (microusd: number, limitMicrousd: number | null): string =>
   limitMicrousd !== null && limitMicrousd < cent && microusd >= 0
-    ? `$${exactFormat.format(microusd / 1_000_000)}`
+    ? `$${exactFormat().format(microusd / 1_000_000)}`
     : formatMoney(microusd, 'budget')
 
 /** Formats a cost; "unpriced" for a model without a known price, which is not free. */
@@ -58,10 +68,9 @@ export const formatCost = (microusd: number, isPriced: boolean, place: MoneyPlac
 export const capitalize = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
-/** Kept, because `toLocaleString` makes one at every call, which was a tenth of the home page. */
-const countFormat = new Intl.NumberFormat('en-US')
+const countFormat = keepFormat(() => new Intl.NumberFormat('en-US'))
 
-export const formatCount = (count: number): string => countFormat.format(count)
+export const formatCount = (count: number): string => countFormat().format(count)
 
 const periodLabels = { day: 'today', week: 'this week', month: 'this month' } as const
 
@@ -72,15 +81,16 @@ export const formatPeriod = (period: keyof typeof periodLabels): string => perio
 export const formatPlural = (count: number, one: string, many: string): string =>
   `${formatCount(count)}${NBSP}${count === 1 ? one : many}`
 
-/** Formats a duration: `42 s`, `1 min 08 s`, `2 h 05 min`. */
+/** Formats a duration: `42 s`, `1 min 08 s`, `15 min`, `2 h 05 min`, `2 h`. */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000))
   if (ms < 1_000) return ms < 50 ? `under${NBSP}0.1${NBSP}s` : `${(ms / 1_000).toFixed(1)}${NBSP}s`
   if (seconds < 60) return `${seconds}${NBSP}s`
-  const pad = (value: number) => String(value).padStart(2, '0')
+  const join = (whole: string, part: number, unit: string) =>
+    part === 0 ? whole : `${whole}${NBSP}${String(part).padStart(2, '0')}${NBSP}${unit}`
   const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return `${minutes}${NBSP}min${NBSP}${pad(seconds % 60)}${NBSP}s`
-  return `${Math.floor(minutes / 60)}${NBSP}h${NBSP}${pad(minutes % 60)}${NBSP}min`
+  if (minutes < 60) return join(`${minutes}${NBSP}min`, seconds % 60, 's')
+  return join(`${Math.floor(minutes / 60)}${NBSP}h`, minutes % 60, 'min')
 }
 
 /** Formats a duration in a trace with at most three digits: `4 ms`, `0.38 s`, `10.8 s`. */
@@ -118,15 +128,18 @@ export function formatAgo(at: number, now: number): string {
   return formatDay(at)
 }
 
-const dayFormat = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-  timeZone: 'UTC',
-})
+const dayFormat = keepFormat(
+  () =>
+    new Intl.DateTimeFormat('en-GB', {
+      day: 'numeric',
+      month: 'short',
+      year: 'numeric',
+      timeZone: 'UTC',
+    }),
+)
 
 /** Formats a day in UTC: `12 Mar 2026`. */
-export const formatDay = (at: number): string => dayFormat.format(at).replaceAll(' ', NBSP)
+export const formatDay = (at: number): string => dayFormat().format(at).replaceAll(' ', NBSP)
 
 /** Formats an exact time: `2026-11-21 10:08:51 UTC`. */
 export const formatExact = (at: number): string =>

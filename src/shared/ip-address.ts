@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js'
 
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
-export type Network = [address: IpAddress, prefixBits: number]
+type Network = [address: IpAddress, prefixBits: number]
 
 /** Parses an IP address; an IPv4 address in IPv6 becomes IPv4. Returns null for any other text. */
 export function parseAddress(text: string): IpAddress | null {
@@ -38,3 +38,11 @@ const formatNetwork = ({ parts }: ipaddr.IPv6, prefixBits: number): string => {
   const prefix = parts.slice(0, prefixBits / 16).map((part) => part.toString(16))
   return `${prefix.join(':')}::/${prefixBits}`
 }
+
+/** Whether all origins of a hub are on this machine, so that nobody else reaches it. */
+export const areLoopbackOrigins = (origins: readonly string[] = []): boolean =>
+  origins.every((origin) => isLoopbackHost(new URL(origin).hostname))
+
+/** Whether a host name, as a parsed URL writes it, is this machine itself. */
+export const isLoopbackHost = (hostname: string): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)

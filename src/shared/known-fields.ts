@@ -22,7 +22,11 @@ export const knownFields = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =
     },
   })
 
+/** The body of a request that needs none: it may be empty. */
+export const noFields = knownFields({})
+
 function formatField(name: string, known: readonly string[]): string {
+  if (known.length === 0) return `${cutText(name, 100)} is not a field. The request has none.`
   const nearest = findNearest(name, known)
   const hint = nearest === null ? `Known fields: ${known.join(', ')}.` : `Did you mean ${nearest}?`
   return `${cutText(name, 100)} is not a field. ${hint}`

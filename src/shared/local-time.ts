@@ -1,3 +1,5 @@
+import { findNearest } from './find-nearest'
+
 /**
  * Local time of a time zone. A reading is what its clocks show, written as if it were UTC: milliseconds
  * since the epoch.
@@ -30,6 +32,26 @@ export function readOffsets(timezone: string): OffsetAt {
     const [, sign, hours, minutes] = /GMT([+-])(\d\d):(\d\d)/.exec(format.format(at)) ?? []
     return (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * minuteMs
   }
+}
+
+export function isTimezone(name: string): boolean {
+  try {
+    return getFormat(name) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/** Describes an unknown time zone, with the one that is most likely meant: by its name, or by its city alone. */
+export function describeZone(text: string): string {
+  const zones = Intl.supportedValuesOf('timeZone')
+  const toCity = (zone: string) => zone.slice(zone.lastIndexOf('/') + 1)
+  const typed = text.trim().replaceAll(' ', '_')
+  const city = findNearest(typed, zones.map(toCity))
+  const zone = findNearest(typed, zones) ?? zones.find((each) => toCity(each) === city)
+  const hint =
+    zone === undefined ? 'Use an IANA name, such as Europe/Berlin' : `Did you mean ${zone}?`
+  return `Unknown time zone ${text}. ${hint}`
 }
 
 /** Returns when local clocks first show a reading; the end of the gap when they skip it. */

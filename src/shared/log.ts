@@ -26,7 +26,7 @@ export interface Log {
   isEnabled(level: LogLevel): boolean
 }
 
-export interface LogOptions {
+interface LogOptions {
   level: LogLevel
   /** Returns the text with its secrets redacted. */
   redact(text: string): string

@@ -16,13 +16,14 @@ export function writtenPath(postId: string, commentId: string | null, unreached:
   ]
   return `${postPath(postId)}${query.length > 0 ? `?${query.join('&')}` : ''}${commentId ? `#c-${encodeURIComponent(commentId)}` : ''}`
 }
+export const mediaPath = (id: string): string => `/media/${id}`
 export const activationPath = (id: string): string => `/activations/${encodeURIComponent(id)}`
 /** Path of a comment in its thread, or of the post itself. */
 export const contentPath = (postId: string, commentId: string | null): string =>
   commentId ? commentPath(postId, commentId) : postPath(postId)
-/** Path of a form about a post or a comment, such as `edit` or `report`. */
+/** Path of a page about a post or a comment, such as `edit` or `report`. */
 export const contentFormPath = (
-  form: 'edit' | 'report',
+  form: 'edit' | 'report' | 'moderate' | 'versions',
   postId: string,
   commentId: string | null,
 ): string =>

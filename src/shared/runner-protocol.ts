@@ -33,7 +33,7 @@ export const programTypes = ['claude-code', 'codex', 'opencode', 'goose', 'aider
 export type ProgramType = (typeof programTypes)[number]
 
 /** What a model endpoint speaks. */
-export const modelProtocols = ['anthropic-messages', 'openai-chat', 'openai-responses'] as const
+const modelProtocols = ['anthropic-messages', 'openai-chat', 'openai-responses'] as const
 export type ModelProtocol = (typeof modelProtocols)[number]
 
 /** A coding agent's own tools: none, reading and writing files, or also commands. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 // With the file extension: scripts run this file directly in Node.
-import { activationLimits, archiving, scheduling } from './config.ts'
+import { activationLimits, archiving, media, scheduling } from './config.ts'
 import { parseNetwork } from './ip-address.ts'
 
 const flag = (fallback: boolean) =>
@@ -193,6 +193,13 @@ export const settingsSchema = z.object({
    * Pages show them from there. Usage stays for 62 days at least.
    */
   ROOKERY_RETENTION_DAYS: z.coerce.number().int().min(0).max(3650).default(archiving.daysDefault),
+  /** Megabytes of all images of one account. */
+  ROOKERY_MEDIA_QUOTA_MB: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(media.quotaMbDefault),
   /**
    * Whether copies of the database near the reader may answer those who are not signed in. Turn on read
    * replication of the D1 database first.
@@ -216,7 +223,10 @@ export const settingsSchema = z.object({
   ROOKERY_VAULT_KEY: vaultKey.optional(),
   /** Previous vault keys, separated by commas. */
   ROOKERY_VAULT_OLD_KEYS: z.string().transform(splitList).pipe(z.array(vaultKey)).optional(),
-  /** Whether services that an admin declares can have private addresses. */
+  /**
+   * Whether services that an admin declares, and servers of models, can have private addresses. On a hub that only its
+   * own machine reaches, servers of models on loopback need no setting.
+   */
   ROOKERY_ALLOW_PRIVATE_SERVICES: flag(false),
   /**
    * DNS-over-HTTPS resolver that answers `application/dns-json`. Host names are resolved before a

@@ -10,43 +10,46 @@ import type { ConnectedAccountsApi } from '../mcp-servers/contract/connected-acc
 import type { ModelAdminApi } from '../mcp-servers/contract/model-admin'
 import type { ToolAdminApi } from '../mcp-servers/contract/tool-admin'
 import { notFound } from '../shared/errors'
-import { registerAccountPages } from './accounts/pages'
-import { registerActivationPages } from './activations/pages'
-import { registerAgentPages } from './agents/pages'
+import { registerAccountPages } from './accounts/account-page'
+import { registerJoinPages } from './accounts/join-pages'
+import { registerPeoplePages } from './accounts/people-pages'
+import { registerAgentPages } from './agents/agents-page'
+import { registerKnowsPages } from './agents/knows-page'
+import { registerRunnerPages } from './agents/runners-page'
+import { registerSchedulePages } from './agents/schedules-page'
+import { registerTaskPages } from './agents/task-page'
 import { registerApprovalPages } from './approvals/pages'
-import { registerAdminLogPages } from './audit/admin-log-pages'
-import { registerAuditPages } from './audit/pages'
+import { registerAdminLogPages } from './audit/admin-log-page'
+import { registerAuditPages } from './audit/audit-page'
 import { registerBudgetPages } from './budgets/pages'
-import { registerCommunityPages } from './communities/pages'
-import { registerConnectionPages } from './connections/pages'
-import { registerMessagePages } from './dms/pages'
-import { registerDocsPages } from './docs/pages'
-import { registerAssets } from './frame/asset-routes'
+import { registerCommunityPages } from './communities/community-page'
+import { registerDocsPages } from './docs/docs-page'
+import { registerAssets } from './frame/assets'
 import { sendPageError } from './frame/send-page'
 import { registerPolicyPages } from './grants/pages'
-import { registerHomePages } from './home/pages'
-import { registerInboxPages } from './inbox/pages'
-import { registerKnowsPages } from './knows/pages'
-import { registerLivePages } from './live/pages'
-import { registerModelPages } from './models/pages'
+import { registerHomePages } from './home/home-page'
+import { registerInboxPages } from './inbox/inbox-page'
+import { registerMessagePages } from './messages/messages-page'
+import { registerModelPages } from './models/models-page'
+import { registerReplyLimitPages } from './moderation/limits-page'
 import { registerModerationPages } from './moderation/pages'
-import { registerJoinPages } from './people/join-pages'
-import { registerPeoplePages } from './people/pages'
-import { registerEditPages } from './posts/edit-pages'
+import { registerEditPages } from './posts/edit-page'
+import { registerImagePages } from './posts/image-page'
 import { registerThreadPages } from './posts/pages'
-import { registerPreviewPages } from './previews/pages'
-import { registerReplyLimitPages } from './reply-limits/pages'
-import { registerRunnerPages } from './runners/pages'
-import { registerRunPages } from './runs/pages'
-import { registerSchedulerPages } from './scheduler/pages'
-import { registerSchedulePages } from './schedules/pages'
-import { registerSearchPages } from './search/pages'
-import { registerSettingsPages } from './settings/pages'
+import { registerPreviewPages } from './posts/promise'
+import { registerQuietPages } from './posts/quiet-page'
+import { registerVersionPages } from './posts/versions-page'
+import { registerVotePages } from './posts/vote-form'
+import { registerLivePages } from './runs/live-pages'
+import { registerActivationPages } from './runs/run-page'
+import { registerRunPages } from './runs/runs-page'
+import { registerSchedulerPages } from './scheduling/scheduler-page'
+import { registerSearchPages } from './search/search-page'
+import { registerSettingsPages } from './settings/profile-page'
 import { registerSignInPages } from './sign-in/pages'
-import { registerTaskPages } from './tasks/pages'
-import { registerToolAdminPages } from './tools/pages'
-import { registerVotePages } from './votes/pages'
-import { registerQuietPages } from './why-quiet/pages'
+import { registerConnectionPages } from './tools/connections-page'
+import { registerCredentialPages } from './tools/credentials-page'
+import { registerRemotePages } from './tools/remote-servers-page'
 
 interface PageDeps {
   /** Credentials, services and remote servers, without the values of credentials. */
@@ -67,8 +70,10 @@ export function registerPages(
   registerHomePages(app)
   registerCommunityPages(app)
   registerThreadPages(app)
+  registerImagePages(app)
   registerPreviewPages(app)
   registerEditPages(app)
+  registerVersionPages(app)
   registerModerationPages(app)
   registerVotePages(app)
   registerAccountPages(app)
@@ -85,7 +90,8 @@ export function registerPages(
   registerAuditPages(app)
   registerAdminLogPages(app)
   registerPolicyPages(app)
-  registerToolAdminPages(app, toolAdmin)
+  registerCredentialPages(app, toolAdmin)
+  registerRemotePages(app, toolAdmin)
   registerModelPages(app, modelAdmin)
   registerBudgetPages(app)
   registerSchedulerPages(app)

@@ -14,6 +14,9 @@ const details = [
   /\binvalid\(\s*'\w+',\s*(['`])((?:(?!\1).)+)\1/gs,
 ]
 
+/** A table of errors, as features declare them. */
+const errorTables = /^(export )?const \w*[eE]rrors\b[^=]*= \{.*?^\}/gms
+
 /** Settings are printed after their name and a colon, to operators only; forms write sentences. */
 const isExempt = (file: string) => file === 'src/shared/settings.ts' || file.startsWith('src/web/')
 
@@ -34,16 +37,19 @@ test('details of errors start with a capital letter, or a value, and end without
 })
 
 test('hints of errors that pages show name no route of the API', () => {
-  const files = Object.entries(sources).filter(([path]) => /errors\.tsx?$/.test(path))
-  const naming = files
-    .filter(([, source]) => /(GET|POST|PUT|PATCH|DELETE) \/api\//.test(source))
-    .map(([path]) => path.replace('../../', ''))
+  const tables = Object.entries(sources).flatMap(([path, source]) =>
+    [...source.matchAll(errorTables)].map(([table]) => ({ path, table })),
+  )
+  expect(tables.length).toBeGreaterThan(60)
+  const naming = tables
+    .filter(({ table }) => /(GET|POST|PUT|PATCH|DELETE) \/api\//.test(table))
+    .map(({ path }) => path.replace('../../', ''))
   // of routes that no page uses
   expect(naming.sort()).toEqual([
-    'src/hub/definitions/errors.ts',
-    'src/hub/dialect/errors.ts',
-    'src/hub/http/http-errors.ts',
-    'src/hub/sessions/errors.ts',
-    'src/hub/viewers/errors.ts',
+    'src/hub/agents/definition-rules.ts',
+    'src/hub/dialect/paths.ts',
+    'src/hub/http/errors.ts',
+    'src/hub/runs/session-actions.ts',
+    'src/hub/viewers/reader.ts',
   ])
 })

@@ -1,10 +1,11 @@
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
+  clickThrough,
   findAxeViolations,
   findOverflow,
   launchBrowser,
-  openPage,
+  openSignedIn,
   type RunningHub,
   startHubForBrowser,
 } from './start-for-browser.ts'
@@ -51,26 +52,25 @@ const callTool = (title: string, content = 'a-word-that-never-ends-'.repeat(20))
   })
 
 async function signIn(options: Parameters<Browser['newContext']>[0]) {
-  const context = await browser.newContext(options)
-  const { page, errors } = await openPage(context)
-  await page.goto(`${hub.url}/login`)
-  await page.fill('#key', hub.adminKey)
-  await page.click('form[action="/login"] button')
-  await page.goto(`${hub.url}/approvals`)
-  return { context, page, errors }
+  const opened = await openSignedIn(browser, hub, options)
+  await opened.page.goto(`${hub.url}/approvals`)
+  return opened
 }
+
+const press = (page: Page, name: string) =>
+  clickThrough(page, page.getByRole('button', { name }).first())
 
 test('M7: without scripts a person sees what would run, approves it, and it runs once', async () => {
   expect(await callTool('From outside')).toContain('requires approval')
   const { page, context } = await signIn({ javaScriptEnabled: false })
   expect(await page.locator('article .code').textContent()).toContain('"title": "From outside"')
-  await page.getByRole('button', { name: 'Approve once' }).click()
+  await press(page, 'Approve once')
   expect(await page.locator('#decided + ul').textContent()).toContain('approved')
   expect(await callTool('From outside')).toContain('/p/')
   expect(await callTool('From outside')).toContain('requires approval')
   await page.reload()
   await page.getByLabel('Note for the agent').fill('Once is enough')
-  await page.getByRole('button', { name: 'Deny' }).click()
+  await press(page, 'Deny')
   expect(await callTool('From outside')).toContain('Once is enough')
   await context.close()
 })
@@ -97,11 +97,11 @@ test.each([
     await check()
     expect(await page.getByText(token).isVisible()).toBe(false)
     await page.locator('article summary').click()
-    expect(await page.getByText(token).isVisible()).toBe(true)
+    await expect.poll(() => page.getByText(token).isVisible()).toBe(true)
     await check()
     if (process.env.SHOTS)
       await page.screenshot({ path: `${process.env.SHOTS}/${width}.png`, fullPage: true })
-    await page.getByRole('button', { name: 'Deny' }).click()
+    await press(page, 'Deny')
     expect(errors).toEqual([])
     await context.close()
   },
@@ -132,7 +132,7 @@ test.each([
     await check()
     if (process.env.SHOTS)
       await page.screenshot({ path: `${process.env.SHOTS}/rule-${width}.png`, fullPage: true })
-    await page.getByRole('button', { name: 'Approve, and don’t ask again' }).click()
+    await press(page, 'Approve, and don’t ask again')
     expect(await callTool(title)).toContain('/p/')
     expect(await callTool(`Weekly report, next ${width}`)).toContain('requires approval')
     expect(await callTool(`Weekly report of ${width}`)).toContain('/p/')
@@ -140,11 +140,10 @@ test.each([
     const rule = page.locator('#rules article').first()
     expect(await rule.textContent()).toContain('used 1')
     await check()
-    await rule.getByRole('button', { name: 'Revoke' }).click()
+    await clickThrough(page, rule.getByRole('button', { name: 'Revoke' }))
     expect(await callTool(`Weekly report after ${width}`)).toContain('requires approval')
     await page.goto(`${hub.url}/approvals`)
-    while ((await page.getByRole('button', { name: 'Deny' }).count()) > 0)
-      await page.getByRole('button', { name: 'Deny' }).first().click()
+    while ((await page.getByRole('button', { name: 'Deny' }).count()) > 0) await press(page, 'Deny')
     await context.close()
   },
 )

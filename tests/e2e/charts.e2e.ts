@@ -52,16 +52,18 @@ test.each([1280, 320])(
     for (const place of [0, 14, 29]) {
       const spot = spots.nth(place)
       await spot.focus()
-      expect(await tipsShown(page)).toBe(1)
+      await expect.poll(() => tipsShown(page)).toBe(1)
       const box = await spot.locator('.tip > g > rect').boundingBox()
       expect(box?.x ?? -1).toBeGreaterThanOrEqual(0)
       expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(width)
     }
     await page.keyboard.press('Shift+Tab')
-    expect(await spots.nth(28).evaluate((spot) => spot === document.activeElement)).toBe(true)
+    await expect
+      .poll(() => spots.nth(28).evaluate((spot) => spot === document.activeElement))
+      .toBe(true)
     await spots.nth(28).evaluate((spot) => (spot as unknown as HTMLElement).blur())
     await spots.nth(14).hover()
-    expect(await tipsShown(page)).toBe(1)
+    await expect.poll(() => tipsShown(page)).toBe(1)
     await page.context().close()
   },
 )

@@ -8,6 +8,7 @@ import {
   startFakeModelServer,
 } from '../support/fake-model-server.ts'
 import {
+  clickThrough,
   findLayoutProblems,
   launchBrowser,
   openPage,
@@ -37,8 +38,9 @@ const firstStep = createUnended({
   ],
 })
 
-/** The model's answers: to the test, then in the two steps of the run. */
+/** The model's answers: to the tests of the key and of the model, then in the two steps of the run. */
 const answers: FakeAnswer[] = [
+  { text: 'OK' },
   { text: 'OK' },
   firstStep.answer,
   { text: 'Seven herons were counted.' },
@@ -73,28 +75,26 @@ const expectLayout = async (page: Page, picture: string) => {
 
 /** Clicks a button that sends a form, and waits for the page that it leads to. */
 async function press(page: Page, button: string | RegExp): Promise<void> {
-  const answer = page.waitForNavigation()
-  await page.getByRole('button', { name: button }).first().click()
-  expect((await answer)?.status()).toBe(200)
+  expect(await clickThrough(page, page.getByRole('button', { name: button }).first())).toBe(200)
 }
 
 /** Sets up a provider with a key, tests one of its models, and sets that model's price. */
 async function setUpModel(page: Page): Promise<void> {
   await page.goto(`${hub.url}/models`)
   const block = page.locator('#openai-compatible')
-  await block.getByText('Base URL, default model').click()
+  await page.locator('summary', { hasText: 'OpenAI-compatible server' }).click()
   await block.locator('[name=base_url]').fill(`${model.url}/s/page/v1`)
-  await block.locator('form[action="/models"] button').click()
+  await clickThrough(page, block.locator('form[action="/models"] button'))
   await block.getByText('Set key').click()
   await block.locator('[name=value]').fill(key)
-  await block.locator('form[action="/models/key"] button').click()
-  await block.getByText('key set').waitFor()
+  await clickThrough(page, block.locator('form[action="/models/key"] button'))
+  await block.getByText('The key works').waitFor()
   await block.locator('summary', { hasText: 'Test' }).click()
   await block.getByLabel('Model', { exact: true }).fill(name)
-  await block.getByRole('button', { name: 'Test model' }).click()
+  await clickThrough(page, block.getByRole('button', { name: 'Test model' }))
   await block.getByText(`openai-compatible/${name} answered.`).waitFor()
   await page.getByText('Set a price').click()
-  await page.getByLabel('Provider').selectOption('openai-compatible')
+  await page.locator('#price-provider').selectOption('openai-compatible')
   await page.locator('#price-model').fill(name)
   await page.getByLabel('Input', { exact: true }).fill('2')
   await page.getByLabel('Cached input').fill('0.2')
@@ -121,9 +121,10 @@ async function invite(page: Page): Promise<{ page: Page; errors: string[] }> {
 /** Creates an agent whose posts require approval. */
 async function createAgent(page: Page): Promise<void> {
   await page.goto(`${hub.url}/agents`)
-  await page.getByRole('link', { name: 'New agent' }).click()
+  await clickThrough(page, page.getByRole('link', { name: 'New agent' }))
   await page.getByLabel('Name', { exact: true }).fill('heron')
   await press(page, 'Continue')
+  await press(page, 'Edit as files')
   await page
     .getByLabel('config.yaml')
     .fill(
@@ -144,7 +145,7 @@ async function askAndRate(page: Page, approve: () => Promise<void>): Promise<voi
   await page.goto(hub.url)
   await page.fill('#new', 'Were herons counted?')
   await page.fill('#content', '@heron were herons counted?')
-  await page.locator('main button[type=submit]').first().click()
+  await clickThrough(page, page.locator('main button[type=submit]').first())
   await page.locator('[data-activation] [data-words]', { hasText: 'what is known' }).waitFor()
   firstStep.end()
   await page.locator('[data-parked]').waitFor()
@@ -164,15 +165,15 @@ async function askAndRate(page: Page, approve: () => Promise<void>): Promise<voi
 /** Changes the prompt of the agent and returns to the version before. */
 async function changePrompt(page: Page): Promise<void> {
   await page.goto(`${hub.url}/a/heron/edit`)
-  const before = await page.getByLabel('system-prompt.md').inputValue()
-  await page.getByLabel('system-prompt.md').fill('You never count storks.')
+  const before = await page.getByLabel('What it does', { exact: true }).inputValue()
+  await page.getByLabel('What it does', { exact: true }).fill('You never count storks.')
   await press(page, 'Check and preview')
   await press(page, 'Save')
   await page.goto(`${hub.url}/a/heron/versions?show=2#changes`)
   await page.locator('#changes').getByText('You never count storks.').waitFor()
   await press(page, 'Restore version 1')
   await page.goto(`${hub.url}/a/heron/edit`)
-  expect(await page.getByLabel('system-prompt.md').inputValue()).toBe(before)
+  expect(await page.getByLabel('What it does', { exact: true }).inputValue()).toBe(before)
 }
 
 test('story: from the printed link to the bill without a terminal', async () => {

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { build } from 'esbuild'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import {
   createUnended,
@@ -12,7 +12,7 @@ import {
   callApi,
   findLayoutProblems,
   launchBrowser,
-  openPage,
+  openSignedIn,
   type RunningHub,
   startHubForBrowser,
 } from './start-for-browser.ts'
@@ -81,29 +81,21 @@ const ask = async (name: string): Promise<string> => {
   return post.id
 }
 
+/** Waits until an agent has begun its one run. */
 async function findActivation(name: string): Promise<string> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const { activations } = await api<{ activations: { id: string }[] }>(
-      'GET',
-      `/activations?agent=${name}`,
-    )
-    if (activations[0]) return activations[0].id
-    await new Promise((resolve) => setTimeout(resolve, 50))
+  let id = ''
+  const begun = async () => {
+    const path = `/activations?agent=${name}`
+    const { activations } = await api<{ activations: { id: string }[] }>('GET', path)
+    id = activations[0]?.id ?? ''
+    return activations.length
   }
-  throw new Error(`${name} did not begin`)
+  await expect.poll(begun, { message: `runs of ${name}` }).toBe(1)
+  return id
 }
 
-type Options = Parameters<Browser['newContext']>[0]
-
-async function openSignedIn(options: Options = {}) {
-  const context: BrowserContext = await browser.newContext(options)
-  const { page, errors } = await openPage(context)
-  await page.goto(`${hub.url}/login`)
-  await page.fill('#key', hub.adminKey)
-  await page.click('form[action="/login"] button')
-  await page.waitForURL(`${hub.url}/`)
-  return { context, page, errors }
-}
+const open = (options: Parameters<typeof openSignedIn>[2] = {}) =>
+  openSignedIn(browser, hub, options)
 
 const stay = (page: Page) =>
   page.evaluate(() => {
@@ -123,7 +115,7 @@ test('L22: in a thread the text of an agent streams in, then its answer replaces
   const { answer, end } = writes({ text: words })
   await createAgent('pilot', [planning, answer])
   const postId = await ask('pilot')
-  const { context, page, errors } = await openSignedIn()
+  const { context, page, errors } = await open()
   await page.goto(`${hub.url}/p/${postId}`)
   await stay(page)
   const block = page.locator('[data-activation]')
@@ -131,8 +123,8 @@ test('L22: in a thread the text of an agent streams in, then its answer replaces
   await expect.poll(() => shown.textContent()).toContain('The tide comes in')
   expect(words.startsWith(((await shown.textContent()) ?? '').trim())).toBe(true)
   expect(await page.locator('article.reply').count()).toBe(0)
-  expect(await block.locator('.do').textContent()).toBe('pilot is writing')
-  expect(await block.locator('[data-plan]').textContent()).toBe('50 % of its steps done')
+  await expect.poll(() => block.locator('.do').textContent()).toBe('pilot is writing')
+  await expect.poll(() => block.locator('[data-plan]').textContent()).toBe('50 % of its steps done')
   end()
   await page.locator('article.reply', { hasText: 'when the pilots meet' }).waitFor()
   await expect.poll(() => block.count()).toBe(0)
@@ -145,7 +137,7 @@ test('L22: a run without steps of its own shows no share of them', async () => {
   const calls = [{ name: 'hub_search', arguments: { query: 'almanac' } }]
   await createAgent('drifter', [{ text: '', calls }, writes({ text: words }).answer])
   const postId = await ask('drifter')
-  const { context, page, errors } = await openSignedIn()
+  const { context, page, errors } = await open()
   await page.goto(`${hub.url}/p/${postId}`)
   const block = page.locator('[data-activation]')
   const shown = block.locator('[data-words]')
@@ -159,23 +151,23 @@ test('L22 L41 L42: the page of an activation fills while it runs, and ends witho
   const { answer, end } = writes({ text: words, reasoning: 'They want hours.' })
   await createAgent('keeper', [planning, answer])
   await ask('keeper')
-  const { context, page, errors } = await openSignedIn()
+  const { context, page, errors } = await open()
   await page.goto(`${hub.url}/activations/${await findActivation('keeper')}`)
   await stay(page)
   expect(await page.textContent('h1')).toBe('keeper is working')
   await expect.poll(() => page.textContent('[data-text]')).toContain('The tide')
   await expect.poll(() => page.locator('.trace').textContent()).toContain('hub.search')
   const planBlock = page.locator('section', { has: page.locator('h2', { hasText: 'Plan' }) })
-  expect(await planBlock.textContent()).toMatch(
-    /50.%.*Look for the almanac.*done.*Read its table.*to do/,
-  )
+  await expect
+    .poll(() => planBlock.textContent())
+    .toMatch(/50.%.*Look for the almanac.*done.*Read its table.*to do/)
   await page.locator('#reasoning summary').click()
   await page.locator('#reasoning p', { hasText: 'They want hours.' }).waitFor()
   end()
   await page.locator('h1', { hasText: 'Run of keeper' }).waitFor()
-  expect(await page.textContent('main')).toContain('Reply')
-  expect(await page.locator('#events li').count()).toBeGreaterThan(10)
-  expect(await page.textContent('#announce')).toBe('The run has finished')
+  await expect.poll(() => page.textContent('main')).toContain('Reply')
+  await expect.poll(() => page.locator('#events li').count()).toBeGreaterThan(10)
+  await expect.poll(() => page.textContent('#announce')).toBe('The run has finished')
   expect(await hasStayed(page)).toBe(true)
   expect(errors).toEqual([])
   await context.close()
@@ -187,7 +179,7 @@ test.each([true, false])(
     const name = javaScriptEnabled ? 'rambler' : 'mumbler'
     await createAgent(name, [writes({ text: words }).answer])
     const postId = await ask(name)
-    const { context, page, errors } = await openSignedIn({ javaScriptEnabled })
+    const { context, page, errors } = await open({ javaScriptEnabled })
     await findActivation(name)
     await page.goto(`${hub.url}/p/${postId}`)
     const button = page.locator('button', { hasText: `Stop ${name}` })
@@ -201,22 +193,22 @@ test.each([true, false])(
         return page.locator('article.reply', { hasText: 'asked to stop' }).count()
       })
       .toBe(1)
-    expect(await button.count()).toBe(0)
+    await expect.poll(() => button.count()).toBe(0)
     expect(errors).toEqual([])
     await context.close()
   },
 )
 
 test('L34: a run stopped on its page shows its end without a reload', async () => {
-  await createAgent('drifter', [planning, writes({ text: words }).answer])
-  await ask('drifter')
-  const { context, page, errors } = await openSignedIn()
-  await page.goto(`${hub.url}/activations/${await findActivation('drifter')}`)
+  await createAgent('sailor', [planning, writes({ text: words }).answer])
+  await ask('sailor')
+  const { context, page, errors } = await open()
+  await page.goto(`${hub.url}/activations/${await findActivation('sailor')}`)
   await expect.poll(() => page.textContent('[data-text]')).toContain('The tide')
-  await page.locator('button', { hasText: 'Stop drifter' }).click()
+  await page.locator('button', { hasText: 'Stop sailor' }).click()
   await page.locator('.facts dd', { hasText: 'stopped' }).waitFor()
   await page.locator('#events summary').click()
-  expect(await page.textContent('#events')).toContain('The agent was asked to stop.')
+  await expect.poll(() => page.textContent('#events')).toContain('The agent was asked to stop.')
   expect(errors).toEqual([])
   await context.close()
 })
@@ -224,7 +216,7 @@ test('L34: a run stopped on its page shows its end without a reload', async () =
 test('pages: typed text on an agent’s page stays while the page updates', async () => {
   const { answer, end } = writes({ text: words })
   await createAgent('ferryman', [planning, answer])
-  const { context, page, errors } = await openSignedIn()
+  const { context, page, errors } = await open()
   await ask('ferryman')
   await findActivation('ferryman')
   await page.goto(`${hub.url}/a/ferryman`)
@@ -234,7 +226,7 @@ test('pages: typed text on an agent’s page stays while the page updates', asyn
   end()
   await expect.poll(() => page.locator('[data-running]').count()).toBe(0)
   expect(await page.inputValue('#task')).toBe('Count the boats')
-  expect(await page.evaluate(() => document.activeElement?.id)).toBe('task')
+  await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('task')
   expect(errors).toEqual([])
   await context.close()
 })
@@ -246,7 +238,7 @@ test('pages: axe finds nothing at work in progress, and nothing scrolls sideways
     writes({ text: text.repeat(9), reasoning: words }).answer,
   ])
   const postId = await ask('longhand')
-  const { context, page, errors } = await openSignedIn()
+  const { context, page, errors } = await open()
   const id = await findActivation('longhand')
   const looks = [
     [`/p/${postId}`, '[data-words]'],
@@ -273,7 +265,7 @@ test('L22: the client follows a run in a page of the hub, over a socket with the
     entryPoints: [`${import.meta.dirname}/../../client/index.ts`],
     ...{ bundle: true, write: false, format: 'iife', globalName: 'rookery' },
   })
-  const { context, page, errors } = await openSignedIn()
+  const { context, page, errors } = await open()
   const seen = await page.evaluate<{
     answer: string
     types: string[]
@@ -282,7 +274,7 @@ test('L22: the client follows a run in a page of the hub, over a socket with the
     ${outputFiles[0]?.text}
     const hub = new rookery.HubClient({ url: location.origin })
     const { link } = await rookery.ask(hub, { agent: 'diver', text: 'When?', community: 'general' })
-    const done = await rookery.waitForAnswer(hub, link, { timeoutMs: 30000 })
+    const done = await rookery.waitForAnswer(hub, link, { timeoutMs: 240000 })
     const types = []
     for await (const event of rookery.watchRun(hub, done.activation_id)) types.push(event.type)
     const isPoll = ({ name }) => name.includes('/events?')

@@ -2,8 +2,10 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   callApi,
+  clickThrough,
   findOverflow,
   launchBrowser,
+  openPage,
   type RunningHub,
   startHubForBrowser,
 } from './start-for-browser.ts'
@@ -72,9 +74,9 @@ async function fill(): Promise<string[]> {
 test('pages: nothing is wider than a window of 360 px, whatever is written', async () => {
   const paths = await fill()
   const context = await browser.newContext({ viewport: { width: 360, height: 800 } })
-  const page = await context.newPage()
+  const { page } = await openPage(context)
   await page.goto(hub.signInLink)
-  await page.getByRole('button', { name: /Sign in|Continue/ }).click()
+  await clickThrough(page, page.getByRole('button', { name: /Sign in|Continue/ }))
   const wide: string[] = []
   for (const path of paths) {
     const response = await page.goto(hub.url + path)

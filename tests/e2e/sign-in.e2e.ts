@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { addAuthenticator } from './add-authenticator.ts'
 import {
   callApi,
+  clickThrough,
   launchBrowser,
   openPage,
   type RunningHub,
@@ -21,6 +22,8 @@ afterAll(async () => {
 })
 
 const pathOf = (page: Page) => new URL(page.url()).pathname
+const press = (page: Page, name: string) =>
+  clickThrough(page, page.getByRole('button', { name }).last())
 const isSignedIn = async (page: Page) => (await page.locator('details.own').count()) === 1
 
 async function createLink(): Promise<string> {
@@ -32,7 +35,7 @@ async function createLink(): Promise<string> {
 async function signInWithLink(context: BrowserContext): Promise<Page> {
   const { page } = await openPage(context)
   await page.goto(await createLink())
-  await page.getByRole('button', { name: 'Continue as admin' }).click()
+  await press(page, 'Continue as admin')
   await page.waitForURL(`${hub.url}/`)
   return page
 }
@@ -42,10 +45,10 @@ test('T9: the first start signs in with one click, and the link works once', asy
   const { page, errors } = await openPage(context)
   await page.goto(hub.signInLink)
   expect(await isSignedIn(page)).toBe(false)
-  await page.getByRole('button', { name: 'Continue as admin' }).click()
+  await press(page, 'Continue as admin')
   expect([pathOf(page), await isSignedIn(page)]).toEqual(['/', true])
   expect(errors).toEqual([])
-  const other = await (await browser.newContext()).newPage()
+  const { page: other } = await openPage(await browser.newContext())
   await other.goto(hub.signInLink)
   expect(await other.getByRole('button', { name: 'Continue as admin' }).count()).toBe(0)
   await context.close()
@@ -55,15 +58,16 @@ test('T9: a person adds a passkey, signs in with it, and ends that session from 
   const context = await browser.newContext()
   const page = await signInWithLink(context)
   await addAuthenticator(page)
-  await page.getByText('Account: admin').click()
-  await page.getByRole('link', { name: 'Settings' }).click()
-  await page.getByRole('link', { name: 'Sign-in' }).click()
+  await page.locator('summary', { hasText: 'Account: admin' }).click()
+  for (const name of ['Settings', 'Sign-in']) {
+    await clickThrough(page, page.getByRole('link', { name }))
+  }
   await page.getByLabel('Name').fill('Test device')
   await page.getByRole('button', { name: 'Add a passkey' }).click()
   await page.locator('strong', { hasText: 'Test device' }).waitFor()
 
-  await page.getByText('Account: admin').click()
-  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.locator('summary', { hasText: 'Account: admin' }).click()
+  await press(page, 'Sign out')
   expect(await isSignedIn(page)).toBe(false)
   await page.goto(`${hub.url}/login?next=/settings/sessions`)
   await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
@@ -73,7 +77,7 @@ test('T9: a person adds a passkey, signs in with it, and ends that session from 
   const elsewhere = await browser.newContext()
   const other = await signInWithLink(elsewhere)
   await other.goto(`${hub.url}/settings/sessions`)
-  await other.getByRole('button', { name: 'Sign out everywhere else' }).click()
+  await press(other, 'Sign out everywhere else')
   await page.goto(`${hub.url}/settings/sessions`)
   expect(pathOf(page)).toBe('/login')
   await page.goto(hub.url)
@@ -111,7 +115,7 @@ test('a chosen theme colors the pages, without scripts', async () => {
   const light = await readColor()
   await page.goto(`${hub.url}/settings`)
   await page.getByLabel('Colors in this browser').selectOption('dark')
-  await page.getByRole('button', { name: 'Save' }).last().click()
+  await press(page, 'Save')
   expect(await readColor()).not.toBe(light)
   await page.goto(hub.url)
   expect(await readColor()).not.toBe(light)

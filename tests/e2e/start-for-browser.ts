@@ -3,11 +3,20 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  chromium,
+  type Locator,
+  type Page,
+} from 'playwright-core'
+import { copyMigratedData } from '../node/migrated-data.ts'
 
 const root = join(import.meta.dirname, '../..')
 const require = createRequire(import.meta.url)
 const startMsMax = 300_000
+/** What a failed test shows of each hub and page. */
+const shown = { lines: 40, chars: 3_000 }
 
 export interface RunningHub {
   url: string
@@ -19,12 +28,20 @@ export interface RunningHub {
   stop(): Promise<void>
 }
 
-/** Starts the hub like `npm start`, on a free port with its own data; `settings` are environment variables. */
+/** Hubs that run and pages that were opened in this file, for `describeFailure`. */
+const hubs = new Set<{ output: string }>()
+const pages = new Map<Page, string[]>()
+
+/**
+ * Starts the hub like `npm start`, on a free port with its own data, which is migrated; `settings` are environment
+ * variables.
+ */
 export async function startHubForBrowser(
   settings: Record<string, string> = {},
 ): Promise<RunningHub> {
   const stateDir = mkdtempSync(join(tmpdir(), 'rookery-e2e-'))
   const adminKey = `e2e_admin_${crypto.randomUUID()}`
+  await copyMigratedData(stateDir)
   const child = spawn(process.execPath, [join(root, 'scripts/start.mjs')], {
     cwd: root,
     env: {
@@ -37,12 +54,20 @@ export async function startHubForBrowser(
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const written = { output: '' }
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      written.output += chunk
+    })
+  }
+  hubs.add(written)
   const stop = async () => {
     await endProcess(child)
+    hubs.delete(written)
     rmSync(stateDir, { recursive: true, force: true })
   }
   try {
-    const signInLink = await readSignInLink(child)
+    const signInLink = await readSignInLink(child, written)
     return { url: new URL(signInLink).origin, signInLink, adminKey, stateDir, stop }
   } catch (error) {
     await stop()
@@ -50,28 +75,26 @@ export async function startHubForBrowser(
   }
 }
 
-function readSignInLink(child: ChildProcess): Promise<string> {
-  let output = ''
+function readSignInLink(child: ChildProcess, written: { output: string }): Promise<string> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`not started:\n${output}`)), startMsMax)
-    const read = (chunk: Buffer) => {
-      output += chunk
-      const link = /https?:\/\/\S+\/login\?token=[\w-]+/.exec(output)?.[0]
+    const fail = (reason: string) => reject(new Error(`${reason}:\n${written.output}`))
+    const timer = setTimeout(() => fail('not started'), startMsMax)
+    const read = () => {
+      const link = /https?:\/\/\S+\/login\?token=[\w-]+(?=\s)/.exec(written.output)?.[0]
       if (!link) return
       clearTimeout(timer)
       resolve(link)
     }
     child.stdout?.on('data', read)
-    child.stderr?.on('data', read)
-    child.once('exit', (code) => {
+    child.once('close', (code) => {
       clearTimeout(timer)
-      reject(new Error(`ended with ${code}:\n${output}`))
+      fail(`ended with ${code}`)
     })
   })
 }
 
 function endProcess(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return Promise.resolve()
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
   return new Promise((resolve) => {
     child.once('exit', () => resolve())
     child.kill('SIGTERM')
@@ -117,14 +140,59 @@ export function launchBrowser(): Promise<Browser> {
 
 /** Opens a page and collects its errors. */
 export async function openPage(context: BrowserContext): Promise<{ page: Page; errors: string[] }> {
-  context.setDefaultTimeout(60_000)
+  context.setDefaultTimeout(120_000)
   const page = await context.newPage()
   const errors: string[] = []
+  pages.set(page, errors)
+  page.once('close', () => pages.delete(page))
   page.on('pageerror', (error) => errors.push(error.message))
   page.on('console', (message) => {
     if (message.type() === 'error') errors.push(`${message.text()} ${message.location().url}`)
   })
   return { page, errors }
+}
+
+/** Opens a page of somebody who has signed in with a key, by default that of the admin. */
+export async function openSignedIn(
+  browser: Browser,
+  hub: RunningHub,
+  options: Parameters<Browser['newContext']>[0] = {},
+  key: string = hub.adminKey,
+): Promise<{ context: BrowserContext; page: Page; errors: string[] }> {
+  const context = await browser.newContext(options)
+  const { page, errors } = await openPage(context)
+  await page.goto(`${hub.url}/login`)
+  await page.fill('#key', key)
+  await page.click('form[action="/login"] button')
+  await page.waitForURL(`${hub.url}/`)
+  return { context, page, errors }
+}
+
+/**
+ * Clicks what leads to another page, and waits for that: a click may return before the browser has begun to leave.
+ *
+ * @returns the status of the page
+ */
+export async function clickThrough(page: Page, target: Locator): Promise<number | undefined> {
+  const [answer] = await Promise.all([page.waitForNavigation(), target.click()])
+  return answer?.status()
+}
+
+/** Returns what helps to understand a failure: each open page with its errors, and the last lines of each hub. */
+export async function describeFailure(): Promise<string> {
+  const parts = [...pages].map(async ([page, errors]) => {
+    const text = await page
+      .locator('body')
+      .ariaSnapshot({ timeout: 5_000 })
+      .catch((error: Error) => `(no text: ${error.message.split('\n')[0]})`)
+    const lines = text.slice(0, shown.chars)
+    return [`-- page ${page.url()}`, lines, ...errors.map((error) => `error: ${error}`)].join('\n')
+  })
+  const logs = [...hubs].map(({ output }) => {
+    const lines = output.trimEnd().split('\n').slice(-shown.lines)
+    return ['-- hub', ...lines].join('\n')
+  })
+  return [...(await Promise.all(parts)), ...logs].join('\n')
 }
 
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')

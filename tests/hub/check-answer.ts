@@ -10,6 +10,12 @@ const patterns = routes.map((route) => ({
   pattern: new RegExp(`^${route.path.replace(/:\w+/g, '[^/]+')}$`),
 }))
 
+/** Checks that a page shows no object in the place of its name. Types do not: whatever a page contains is a text to them. */
+export async function checkPage(response: Response): Promise<void> {
+  if (!response.headers.get('content-type')?.startsWith('text/html')) return
+  expect(await response.clone().text(), response.url).not.toContain('[object Object]')
+}
+
 /**
  * Checks a successful answer against the schema that its route declares: a field that the schema does
  * not have fails, too.

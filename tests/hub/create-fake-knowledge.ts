@@ -1,22 +1,21 @@
-import type {
-  AgentKnowledge,
-  KnowledgeApi,
-  KnowledgeChange,
-  KnowledgeView,
-} from '../../src/agents/contract/agents'
-
-const nothing: AgentKnowledge = {
-  ...{ facts: [], hasMoreFacts: false, tasks: [], sessions: [], files: [], hasMoreFiles: false },
-}
+import type { KnowledgeApi, KnowledgeChange, KnowledgeView } from '../../src/agents/contract/agents'
+import { pageMemory, type StoredMemory } from './create-fake-private-memory'
 
 /** Creates an agent's knowledge that managers change, and that records what was changed and seen. */
 export function createFakeKnowledge() {
   const changes: KnowledgeChange[] = []
   const views: KnowledgeView[] = []
+  const stored: StoredMemory = { facts: [], files: [] }
+  const known = { privateTo: null, isUntrusted: false }
   const api: KnowledgeApi = {
-    list: async (_agentId, view) => {
+    list: async (_agentId, view, page) => {
       views.push(view)
-      return nothing
+      const { facts, files, ...more } = pageMemory(stored, page)
+      return {
+        ...{ ...more, tasks: [], sessions: [] },
+        facts: facts.map((fact) => ({ ...fact, ...known })),
+        files: files.map((file) => ({ ...file, ...known })),
+      }
     },
     change: async (_agentId, view, change) => {
       if (!view.isManager) return 'missing'
@@ -24,5 +23,5 @@ export function createFakeKnowledge() {
       return 'done'
     },
   }
-  return { ...api, changes, views }
+  return { ...api, changes, views, stored }
 }

@@ -1,32 +1,34 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { createSchedulesApi } from '../../src/agents/agent-api'
+import { createModelApi, createSchedulesApi } from '../../src/agents/agent-api'
 import type {
   AgentApi,
   DefinitionCheck,
   DefinitionFiles,
   ExplorationOutcome,
 } from '../../src/agents/contract/agents'
-import { createModelApi } from '../../src/agents/model-api'
-import { listModelAddresses } from '../../src/agents/models/list-providers'
-import { createModelRegistry } from '../../src/agents/models/registry'
-import { toOtlp } from '../../src/agents/run/otlp-spans'
+import { agentForms } from '../../src/agents/definitions/agent-form'
+import { listToolsOf } from '../../src/agents/definitions/check-definition'
+import { templates } from '../../src/agents/definitions/templates'
+import { createModelRegistry, listModelAddresses } from '../../src/agents/models/registry'
+import { toOtlp } from '../../src/agents/run/otlp'
 import { findRunLogProblem, openRun } from '../../src/agents/run/stored-log'
-import { createRunnerControl } from '../../src/agents/runners/runner-api'
-import { templates } from '../../src/agents/templates/templates'
-import { createContext } from '../../src/hub/action-context'
+import { createRunnerControl } from '../../src/agents/runners/runners-object'
 import { createHub } from '../../src/hub/app'
-import { createArchiveStore } from '../../src/hub/archive/archive-store'
 import type { ModelConnection } from '../../src/hub/contract/hub'
+import { createContext } from '../../src/hub/database/action-context'
 import type { HubDeps, Machine } from '../../src/hub/http/hub-env'
-import { createRateLimiter } from '../../src/hub/rate-limits/rate-limiter'
+import { createRateLimiter } from '../../src/hub/http/rate-limiter'
+import { createMediaStore } from '../../src/hub/media/media-store'
+import { createArchiveStore } from '../../src/hub/operations/archive-format'
 import type { ConnectedAccountsApi } from '../../src/mcp-servers/contract/connected-accounts'
 import type { ModelAdminApi } from '../../src/mcp-servers/contract/model-admin'
 import type { ToolAdminApi } from '../../src/mcp-servers/contract/tool-admin'
-import { listKnownTools } from '../../src/mcp-servers/gateway/list-known-tools'
-import { createHookSecrets } from '../../src/mcp-servers/hook-secrets/create-hook-secrets'
+import { isToolExcluded } from '../../src/mcp-servers/gateway/decide'
+import { listKnownTools } from '../../src/mcp-servers/gateway/known-tools'
+import { createHookSecrets } from '../../src/mcp-servers/hook-secrets'
 import { createModelStore } from '../../src/mcp-servers/models/model-store'
-import { createPushSender } from '../../src/mcp-servers/push/create-push-sender'
+import { createPushSender } from '../../src/mcp-servers/push-sender'
 import { servers } from '../../src/mcp-servers/servers'
 import { type AccountId, type Clock, uuidV7 } from '../../src/shared/ids'
 import { createLog } from '../../src/shared/log'
@@ -38,7 +40,7 @@ import { toDeployedEnv } from '../support/platform-env'
 import { runInvocation } from '../support/platform-invocation'
 import { onlyReadable } from '../support/readable-statements'
 import { type CallOptions, toInit } from './call-options'
-import { checkAnswer } from './check-answer'
+import { checkAnswer, checkPage } from './check-answer'
 import { createConnections } from './create-connections'
 import { createFakeKnowledge } from './create-fake-knowledge'
 import { createFakePrivateMemory } from './create-fake-private-memory'
@@ -178,8 +180,10 @@ export function createTestHub(given: Record<string, string> = {}) {
     privateMemory: seen.privateMemory,
     knowledge: seen.knowledge,
     schedules: createSchedulesApi('Rookery'),
+    forms: agentForms,
     checkModel: (agent, model) => seen.checkModel(agent, model),
     listUsableTools: (agent, tools) => seen.listUsableTools(agent, tools),
+    listToolsOf: (files, tools) => listToolsOf(files, tools, isToolExcluded),
     templates,
     models: createModelApi({ settings, models: createModelRegistry(settings), now: clock.now }),
     runners: createRunnerControl(deployed.RUNNERS),
@@ -208,6 +212,7 @@ export function createTestHub(given: Record<string, string> = {}) {
       },
       get: (...of) => archive.get(...of),
     },
+    media: createMediaStore(deployed.FILES),
     binding: asDeployed(onlyReadable(env.DB), (sql) => seen.findFault(sql), seen.databaseSessions),
     renderErrorPage: sendRefusalPage,
     readMachine: async () => seen.machine ?? Promise.reject(new Error('It does not answer.')),
@@ -263,6 +268,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     return runInvocation(async () => {
       const response = await app.fetch(sent, env, execution)
       await waitOnExecutionContext(execution)
+      await checkPage(response)
       return response
     }, findPlan(sent))
   }

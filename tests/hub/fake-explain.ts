@@ -1,6 +1,9 @@
 import type { ExplainRequest, SchedulerView } from '../../src/agents/contract/agents'
-import { explainExploration, explainTask } from '../../src/agents/scheduler/explain'
-import { explorationFloor } from '../../src/agents/scheduler/shares'
+import {
+  explainExploration,
+  explainTask,
+  explorationFloor,
+} from '../../src/agents/scheduler/explain'
 
 const limits = { mode: 'hybrid', capacity: 10 } as const
 

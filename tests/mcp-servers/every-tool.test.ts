@@ -5,7 +5,7 @@ import { servers } from '../../src/mcp-servers/servers'
 import { fakeConnect } from '../support/fake-connect'
 import { adaOutside } from '../support/fake-hub-api'
 import { setUpTools as setUp } from '../support/set-up-tools'
-import { waitForServer } from './postgres/open-database'
+import { waitForServer } from './servers/open-database'
 
 /** Arguments that are right, for every tool there is. */
 const rightArguments: Record<string, unknown> = {
@@ -101,6 +101,25 @@ describe('every registered tool', () => {
       expect(tool.doing).toMatch(/^[a-z ]+$/)
     }
   })
+
+  test.each(registered)(
+    'L26: $name takes null for whatever may be absent, and its arguments as JSON text',
+    ({ name, tool }) => {
+      const right = rightArguments[name] as Record<string, unknown>
+      const { properties = {}, required = [] } = tool.readInputSchema() as {
+        properties?: object
+        required?: string[]
+      }
+      const optional = Object.keys(properties).filter(
+        (key) => !required.includes(key) && !(key in right),
+      )
+      const nulls = Object.fromEntries(optional.map((key) => [key, null]))
+      const expected = { grant: grantOf({ name, tool }), args: right }
+      expect(tool.prepare({ ...nulls, ...right })).toMatchObject(expected)
+      expect(tool.prepare(JSON.stringify({ ...nulls, ...right }))).toMatchObject(expected)
+      expect(tool.prepare(null).ok).toBe(tool.prepare({}).ok)
+    },
+  )
 
   test.each(registered)(
     'M1, L28, M4: $name works with its grant, and with all others neither is listed nor runs',

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildWorker } from '../../scripts/build-worker.mjs'
-import { type Hub, startHub } from '../../scripts/hub-runtime.mjs'
+import type { Hub } from '../../scripts/hub-runtime.mjs'
+import { startHub } from './start-hub.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-backup-'))
 const secret = 'the-value-of-a-credential'

@@ -38,6 +38,14 @@ beforeEach(async () => {
 })
 afterEach(() => rmSync(checkout, { recursive: true, force: true }))
 
+test('migrations: before the first release a migration may change, and is still checked', async () => {
+  writeFileSync(migration('frozen.json'), '{ "0001_first.sql": null }')
+  writeFileSync(migration('0001_first.sql'), table('other'))
+  expect(await check()).toEqual({ code: 0, text: '' })
+  writeFileSync(migration('0001_first.sql'), `/* why */ ${table('other')}`)
+  expect((await check()).text).toContain('block comment')
+})
+
 test('migrations: a frozen migration passes, and a new one after it is frozen', async () => {
   expect(await check()).toEqual({ code: 0, text: '' })
   writeFileSync(migration('0002_second.sql'), table('second'))
@@ -47,7 +55,7 @@ test('migrations: a frozen migration passes, and a new one after it is frozen', 
   expect((await check()).code).toBe(0)
 })
 
-test('migrations: a merged migration that was changed, deleted or renamed fails, and stays frozen', async () => {
+test('migrations: a released migration that was changed, deleted or renamed fails, and stays frozen', async () => {
   const frozen = readFileSync(migration('frozen.json'), 'utf8')
   const breakages: [() => void, string][] = [
     [() => writeFileSync(migration('0001_first.sql'), table('other')), 'was changed'],

@@ -59,6 +59,28 @@ test.each([
   ])
 })
 
+test.each([
+  ['names the test that begins so', 'T17: a wrong…', []],
+  ['names it below its group', 'T17: hosts > T17: a wr…', []],
+  [
+    'of several tests names none',
+    'T17: it…',
+    ['docs/x.md:3: tests/entry.test.ts has 2 tests that begin "T17: it…". Write more of one.'],
+  ],
+  [
+    'of a group names no test',
+    'T17: ho…',
+    ['docs/x.md:3: tests/entry.test.ts has no test "T17: ho…" that always runs.'],
+  ],
+  [
+    'of a skipped test shows nothing',
+    'T17: a test that is sk…',
+    ['docs/x.md:3: tests/entry.test.ts has no test "T17: a test that is sk…" that always runs.'],
+  ],
+])('T19: the beginning of a title %s', (_what, title, problems) => {
+  expect(withTest(`\`tests/entry.test.ts\`: "${title}"`)).toEqual(problems)
+})
+
 test('T19: a test may be wrapped over lines, and a promise may have several', () => {
   const second = '`tests/entry.test.ts`: "T17: it answers %s"'
   expect(withTest(`\`tests/entry.test.ts\`: "T17: a wrong\nhost is refused"\n${second}`)).toEqual(
@@ -84,18 +106,12 @@ test('T19: a missing file, footnote or test is a problem, and so is a footnote w
   ])
 })
 
-test('T19: each row of a table with a column of tests has one, and each item of what is promised', () => {
+test('T19: each row of a table with a column of tests has one', () => {
   const footnote = '\n\n[^a]: `tests/entry.test.ts`: "T17: a wrong host is refused"'
   const table = ['| tries | stopped by | test | not stopped |', '| --- | --- | --- | --- |']
   const withRow = (row: string) => find([...table, row].join('\n') + footnote)
   expect(withRow('| to post | a check | [^a] | |')).toEqual([])
   expect(withRow('| to post | a check[^a] | | |')).toEqual([
-    'docs/x.md:3: This promise names no test.',
-  ])
-  const list = (item: string) =>
-    find(`## What is promised\n\n${item}\n\n## Else\n\n- No.${footnote}`)
-  expect(list('- It refuses\n  wrong hosts.[^a]')).toEqual([])
-  expect(list('- It refuses.\n- It refuses.[^a]')).toEqual([
     'docs/x.md:3: This promise names no test.',
   ])
 })

@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { buildWorker } from '../../scripts/build-worker.mjs'
-import { type Hub, startHub } from '../../scripts/hub-runtime.mjs'
+import type { Hub } from '../../scripts/hub-runtime.mjs'
 import { type FakeModelServer, startFakeModelServer } from '../support/fake-model-server.ts'
+import { openLine } from './coding/coding-hub.ts'
 import { expectReview, recordBranch, sendReview } from './coding/send-review.ts'
 import { isAlive } from './runner/start-runner.ts'
+import { startHub } from './start-hub.ts'
 
 /** Hub, runners and a program together; only the program's thoughts and the provider are scripted. */
 const providerKey = 'the-key-that-only-the-hub-has'
@@ -17,6 +19,8 @@ const folder = mkdtempSync(join(tmpdir(), 'rookery-coding-'))
 const programFolder = join(folder, 'program')
 const runners: { process: ChildProcess; log: string }[] = []
 let hub: Hub
+/** Leads runners to the hub, which has another port after a restart. */
+let line: Awaited<ReturnType<typeof openLine>>
 let provider: FakeModelServer
 let runnerKey: string
 
@@ -53,12 +57,12 @@ function startRunner(name: string) {
   const path = fileURLToPath(new URL('../support/runner-process.ts', import.meta.url))
   const programs = [{ type: 'claude-code', version: '1.2.3', folder: programFolder }]
   const options = {
-    ...{ hub: hub.url, key: runnerKey, name, labels: ['linux'], slots: 2, once: false },
+    ...{ hub: line.url, key: runnerKey, name, labels: ['linux'], slots: 2, once: false },
     ...{ folder: join(folder, name), programs, hasSandbox: false, version: '0.1.0', retryMs: 100 },
   }
   const child = spawn(process.execPath, [path, JSON.stringify(options)], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { PATH: process.env.PATH ?? '' },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
   })
   const runner = { process: child, log: '' }
   child.stderr.on('data', (data) => {
@@ -69,7 +73,11 @@ function startRunner(name: string) {
 }
 
 interface RunnerAnswer {
-  runners: { name: string; is_connected: boolean; runs: { agent: string; attempt: number }[] }[]
+  runners: {
+    name: string
+    is_connected: boolean
+    runs: { agent: { name: string }; attempt: number }[]
+  }[]
 }
 
 const waitForRunner = (name: string) =>
@@ -124,22 +132,27 @@ const readCharges = (id: string) =>
 const readEvents = async (id: string) =>
   (await api<{ events: { type: string }[] }>('GET', `/activations/${id}/events`)).events
 
+async function start(env: Record<string, string>): Promise<void> {
+  hub = await startHub({
+    stateDir: join(folder, 'hub'),
+    bundlePath: await buildWorker(),
+    env: {
+      ROOKERY_LOG_LEVEL: 'warn',
+      ANTHROPIC_API_KEY: providerKey,
+      ANTHROPIC_BASE_URL: `${provider.url}/v1`,
+      ...env,
+    },
+  })
+}
+
 beforeAll(async () => {
   const adapter = join(programFolder, 'node_modules/@agentclientprotocol/claude-agent-acp/dist')
   mkdirSync(adapter, { recursive: true })
   const program = fileURLToPath(new URL('./runner/fake-program.mjs', import.meta.url))
   copyFileSync(program, join(adapter, 'index.js'))
   provider = await startFakeModelServer({ answers: [{ text: 'Look at the printer.' }] })
-  hub = await startHub({
-    stateDir: join(folder, 'hub'),
-    bundlePath: await buildWorker(),
-    env: {
-      ROOKERY_LOG_LEVEL: 'warn',
-      ROOKERY_APPROVAL_WAIT_SECONDS: '2',
-      ANTHROPIC_API_KEY: providerKey,
-      ANTHROPIC_BASE_URL: `${provider.url}/v1`,
-    },
-  })
+  await start({})
+  line = await openLine(() => Number(new URL(hub.url).port))
   const { key } = await api<{ key: { api_key: string } }>('POST', '/runners/keys', {
     label: 'Cellar',
   })
@@ -163,6 +176,7 @@ afterAll(async () => {
     child.kill('SIGTERM')
     await isGone
   }
+  line.close()
   await hub.stop()
   await provider.close()
   rmSync(folder, { recursive: true, force: true })
@@ -202,7 +216,9 @@ test('X9: a cancelled run ends its program with all it started', async () => {
   const child = await findChild(postId)
   const [run] = await findRuns(postId)
   const { runners: listed } = await api<RunnerAnswer>('GET', '/runners')
-  expect(listed).toMatchObject([{ name: 'first', runs: [{ agent: 'coder', attempt: 1 }] }])
+  expect(listed).toMatchObject([
+    { name: 'first', runs: [{ agent: { name: 'coder' }, attempt: 1 }] },
+  ])
   expect(isAlive(child)).toBe(true)
   const page = await readPage('/runners')
   expect(page).toContain(`/activations/${run?.id}`)
@@ -231,14 +247,12 @@ test('X1 X9 X13: when a machine dies another takes over, with one reply and ever
   startRunner('first')
   const run = await waitForEnd(postId)
   expect(run).toMatchObject({ outcome: 'completed', run_attempt: 2 })
-  expect(isAlive(child)).toBe(false)
-  // where the session is, or elsewhere
-  expect(
-    runners
-      .slice(1)
-      .map(({ log }) => log)
-      .join(),
-  ).toContain('claude-code started')
+  await vi.waitFor(() => {
+    expect(isAlive(child)).toBe(false)
+    // where the session is, or elsewhere
+    const logs = runners.slice(1).map(({ log }) => log)
+    expect(logs.join()).toContain('claude-code started')
+  }, patience)
   expect(await readReplies(postId)).toEqual([{ content: '@admin The printer is on fire.' }])
   // What was being written when the machine died is charged by an estimate.
   expect(provider.requests).toHaveLength(before + 3)
@@ -274,6 +288,9 @@ test('X6 X15: an approval in time, one after the run has parked, a further comme
   await approve(quick, 'running')
   expect(await waitForEnd(quick)).toMatchObject({ outcome: 'completed', run_attempt: 1 })
   expect(await countPublished()).toBe(1)
+  // A wait that a machine may be too busy to end in time becomes one that is over at once.
+  await hub.stop()
+  await start({ ROOKERY_APPROVAL_WAIT_SECONDS: '0' })
   const late = await ask('Late', 'publish')
   await vi.waitFor(async () => {
     expect(await findRuns(late)).toMatchObject([{ state: 'parked' }])

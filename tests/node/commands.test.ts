@@ -13,10 +13,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HubClient } from '../../client/index.ts'
-import { type Hub, startHub } from '../../scripts/hub-runtime.mjs'
+import type { Hub } from '../../scripts/hub-runtime.mjs'
 import { root } from '../../scripts/local-state.mjs'
 import { runCommand } from './run-command'
 import { runScript } from './run-script'
+import { startHub } from './start-hub.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-commands-'))
 const stateDir = join(folder, 'state')
@@ -263,7 +264,7 @@ describe('rookery', () => {
       promisify(execFile)(process.execPath, [script, ...words], { env })
     const { stdout } = await ask('finch', 'How many pelicans are in the census?')
     expect(stdout).toContain('412 pelicans')
-    await expect(ask('finch', 'x'.repeat(1_000))).rejects.toThrow(/VALIDATION: /)
+    await expect(ask('finch', 'x'.repeat(40_001))).rejects.toThrow(/VALIDATION: /)
 
     const missing = await fetch(`${hub.url}/api/v1/posts/none`)
     expect(await missing.json()).toEqual(JSON.parse(findBlock('json')))

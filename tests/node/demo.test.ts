@@ -2,23 +2,29 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { HubClient } from '../../client/index.ts'
 import { buildWorker } from '../../scripts/build-worker.mjs'
 import { claimStateDir } from '../../scripts/claim-state-dir.mjs'
 import { finishDemoFolder, prepareDemoFolder } from '../../scripts/demo/demo-folder.mjs'
-import { tellMonth } from '../../scripts/demo/story.mjs'
-import { writeMonth } from '../../scripts/demo/write-month.mjs'
-import { startHub } from '../../scripts/hub-runtime.mjs'
+import { startModel } from '../../scripts/demo/model.mjs'
+import { createOfflineAnswers } from '../../scripts/demo/offline.mjs'
+import { listScripts, tellMonth } from '../../scripts/demo/story.mjs'
+import { prices, writeMonth } from '../../scripts/demo/write-month.mjs'
+import { startHub } from './start-hub.ts'
 
 const dayMs = 86_400_000
+const wait = { timeout: 120_000, interval: 100 }
 const stateDir = mkdtempSync(join(tmpdir(), 'rookery-demo-'))
 afterAll(() => rmSync(stateDir, { recursive: true, force: true }))
 
 test('the month of the demo is written by real runs, stands on its days, and adds up', async () => {
   const bundlePath = await buildWorker()
-  const start = (env: Record<string, string> = {}) => startHub({ stateDir, bundlePath, env })
+  const start = (env: Record<string, string> = {}) =>
+    startHub({ stateDir, bundlePath, env: { ...env, ROOKERY_PRICES: JSON.stringify(prices) } })
   const month = tellMonth().filter(({ ago }) => [20, 2, 0].includes(ago))
   await writeMonth(start, () => {}, month)
-  const hub = await start({ ROOKERY_LOG_LEVEL: 'error' })
+  const model = await startModel(listScripts(month), await createOfflineAnswers())
+  const hub = await start({ ROOKERY_LOG_LEVEL: 'error', OPENAI_COMPATIBLE_BASE_URL: model.url })
   try {
     const db = await hub.openDatabase()
     const select = async (sql: string) =>
@@ -41,7 +47,22 @@ test('the month of the demo is written by real runs, stands on its days, and add
       await select(
         "SELECT outcome, error FROM activations WHERE state = 'done' AND outcome <> 'completed'",
       ),
-    ).toEqual([])
+      'one question was refused, because the person had used up her budget',
+    ).toEqual([{ outcome: 'budget_exhausted', error: null }])
+    const mornings = month.filter(({ morning }) => morning).length
+    expect(
+      await select(`SELECT p.title, count(*) AS runs FROM activations x JOIN posts p ON p.author_id = x.agent_id
+        AND p.created_at BETWEEN x.started_at AND x.finished_at WHERE x.task = 'scheduled' AND x.outcome = 'completed' GROUP BY x.id`),
+      'each morning the schedule wrote one summary',
+    ).toEqual(
+      Array.from({ length: mornings }, () => ({
+        title: expect.stringMatching(/^Morning summary, day \d+$/),
+        runs: 1,
+      })),
+    )
+    const [next] = await select('SELECT min(due_at) AS at, count(*) AS count FROM schedules')
+    expect(next?.count).toBe(1)
+    expect(Number(next?.at), 'the schedule goes on').toBeGreaterThan(Date.now())
     expect(await select("SELECT tool FROM approvals WHERE status = 'pending'")).toEqual([
       { tool: 'workspace_delete_file' },
     ])
@@ -52,8 +73,27 @@ test('the month of the demo is written by real runs, stands on its days, and add
     const audit = await fetch(`${hub.url}/api/v1/budgets/audit`, { headers })
     expect(await audit.json()).toMatchObject({ is_consistent: true })
     await expect(select('UPDATE audit_log SET tool = tool')).rejects.toThrow()
+
+    expect((await fetch(model.url, { method: 'POST', body: '{' })).status).toBe(400)
+    // Somebody plays with it: the parked call runs, and what the story does not know is looked for.
+    const admin = new HubClient({ url: hub.url, key: hub.adminKey })
+    const { approvals } = await admin.call('GET /approvals', { query: { status: 'pending' } })
+    for (const { id } of approvals) {
+      const body = { decision: 'approve' } as const
+      await admin.call('POST /approvals/:id/decide', { params: { id }, body })
+    }
+    const answers = () =>
+      select(`SELECT c.content FROM comments c JOIN accounts a ON a.id = c.author_id
+        WHERE a.name IN ('purser', 'lookout') ORDER BY c.created_at DESC LIMIT 1`)
+    await expect.poll(answers, wait).toEqual([{ content: '@mira Deleted `minutes/monday.md`.' }])
+    const content = '@lookout when is Heron back on the long route?'
+    await admin.call('POST /posts', { body: { community: 'boats', title: 'Routes', content } })
+    await expect
+      .poll(async () => String((await answers())[0]?.content), wait)
+      .toMatch(/from tomorrow[\s\S]*The script of this demo has no answer to that/i)
   } finally {
     await hub.stop()
+    model.stop()
   }
 })
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { buildWorker } from '../../scripts/build-worker.mjs'
-import { startHub } from '../../scripts/hub-runtime.mjs'
 import { runScript } from './run-script'
+import { startHub } from './start-hub.ts'
 
 const stateDir = mkdtempSync(join(tmpdir(), 'rookery-doctor-'))
 afterAll(() => rmSync(stateDir, { recursive: true, force: true }))
@@ -47,7 +47,9 @@ test('H20: the doctor names what is wrong with settings, keys, versions, provide
     await call('PUT', '/model-providers/anthropic', {
       key: 'a-long-enough-key',
       base_url: 'https://models.nowhere.example',
+      use_untested: true,
     })
+    await call('PUT', '/model-providers/openai', { key: 'another-long-enough-key' })
     await call('PUT', '/agents/wren/definition', {
       files: {
         'config.yaml': 'name: wren\nbrain:\n  provider: anthropic\n  model: claude-sonnet-4-5\n',
@@ -68,6 +70,7 @@ test('H20: the doctor names what is wrong with settings, keys, versions, provide
       'ROOKERY_PUBLICC is no setting',
       'ROOKERY_PUBLIC:',
       'Anthropic at https://models.nowhere.example/ does not answer',
+      'The key of OpenAI has not worked yet (untested), so no agent uses it',
       'weather-key. Set ROOKERY_VAULT_OLD_KEYS',
       'A restore into this hub has not finished',
       '@wren: 3 failed runs in a row',

@@ -1,22 +1,25 @@
 import {
   chmodSync,
+  copyFileSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { HubClient } from '../../client/index.ts'
 import { buildWorker } from '../../scripts/build-worker.mjs'
-import { type Hub, startHub } from '../../scripts/hub-runtime.mjs'
+import { type Hub, startHub as startNewHub } from '../../scripts/hub-runtime.mjs'
 import { root } from '../../scripts/local-state.mjs'
 import { seedAgents } from '../../scripts/seed-agents.mjs'
 import { watchClock } from '../../scripts/watch-clock.mjs'
 import { runScript } from './run-script'
+import { startHub } from './start-hub.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-runtime-'))
 const stateDir = (name: string) => join(folder, name)
@@ -100,6 +103,20 @@ describe('the hub as a part of a test', () => {
     expect([await answers(again), await answers(second)]).toEqual([false, false])
   })
 
+  test('L36: a hub that says that it is not well ends the start with what it says', async () => {
+    const ill = join(folder, 'ill')
+    mkdirSync(join(ill, 'worker'), { recursive: true })
+    copyFileSync(join(bundlePath, 'local.json'), join(ill, 'local.json'))
+    const classes = readFileSync(join(root, 'wrangler.toml'), 'utf8').matchAll(
+      /^class_name = "(\w+)"$/gm,
+    )
+    const lines = [...classes].map(([, name]) => `export class ${name} {}`)
+    const answer = "export default { fetch: () => new Response('It hurts', { status: 500 }) }"
+    writeFileSync(join(ill, 'worker/worker.js'), [...lines, answer].join('\n'))
+    const starting = startHub({ stateDir: stateDir('ill'), bundlePath: ill })
+    await expect(starting).rejects.toThrow('/healthz answers 500: It hurts.')
+  })
+
   test('T19: it listens on this machine only, and there on one address', async () => {
     const hub = await startHub({ stateDir: stateDir('listening'), bundlePath })
     const { port } = new URL(hub.url)
@@ -131,7 +148,7 @@ describe('the hub as a part of a test', () => {
     mkdirSync(join(shared, 'data'), { recursive: true })
     const before = [shared, join(shared, 'data')]
     for (const directory of before) chmodSync(directory, 0o755)
-    const hub = await startHub({ stateDir: shared, bundlePath })
+    const hub = await startNewHub({ stateDir: shared, bundlePath })
     const openFiles = findOpen(shared)
     await hub.stop()
     expect(openFiles).toEqual([])

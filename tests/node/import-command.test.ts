@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Hub, startHub } from '../../scripts/hub-runtime.mjs'
+import type { Hub } from '../../scripts/hub-runtime.mjs'
+import { writeRunningHub } from '../../scripts/local-state.mjs'
 import { runScript } from './run-script'
+import { startHub } from './start-hub.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-import-'))
 const stateDir = join(folder, 'state')
@@ -92,4 +94,26 @@ describe('npm run import', () => {
       output: expect.stringContaining('is not UTF-8'),
     })
   })
+})
+
+test('commands for a running hub say in which folder they looked for one, and what is wrong with it', async () => {
+  const file = join(folder, 'one.json')
+  writeFileSync(file, JSON.stringify([record(1)]))
+  const elsewhere = join(folder, 'elsewhere')
+  for (const [script, ...args] of [
+    ['import.mjs', file],
+    ['agents.mjs', 'push', 'agents/scout'],
+    ['audit-budgets.mjs'],
+  ] as const) {
+    const { ended, output } = runScript(script, [...args], { ROOKERY_STATE_DIR: elsewhere })
+    expect(await ended).toBe(1)
+    expect(output()).toMatch(/^No hub runs on [^\n]+\n$/)
+    expect(output()).toContain(elsewhere)
+  }
+  const left = join(folder, 'left')
+  mkdirSync(left)
+  writeRunningHub(left, { pid: 2 ** 22 + 1, workerdPid: 0, url: 'http://127.0.0.1:9' })
+  const { ended, output } = runScript('import.mjs', [file], { ROOKERY_STATE_DIR: left })
+  expect(await ended).toBe(1)
+  expect(output()).toContain(`No hub runs on ${left}.`)
 })

@@ -18,14 +18,15 @@ const short: Record<string, string> = {
 /** Files that compose patterns at run time, and of what. None is composed of what somebody else wrote. */
 const composing: Record<string, string> = {
   'runner/run/turn.ts': 'the name of the tool server',
+  'src/agents/models/offline/about-hub.ts':
+    'parts of itself, for questions of at most 120 characters',
   'src/agents/models/offline/parse-task.ts': 'names of attributes',
   'src/agents/text/fence.ts': 'the word of the fence',
   'src/hub/contract/policy-line.ts': 'the audiences of a line',
-  'src/hub/posts/credential-patterns.ts':
+  'src/hub/rules/credential-patterns.ts':
     'prefixes of keys, which are letters, digits and underscores',
-  'src/mcp-servers/credentials/find-squeezed.ts': 'escapes',
-  'src/mcp-servers/credentials/secret-pattern.ts': 'secrets, each character escaped',
-  'src/shared/markdown/footnotes.ts': 'another pattern',
+  'src/mcp-servers/credentials/scrub.ts': 'escapes, and secrets, each character escaped',
+  'src/shared/markdown/syntax.ts': 'another pattern',
   'src/shared/markdown/mention.ts': 'parts of itself',
   'src/shared/search-text.ts': 'parts of itself',
   'src/shared/settings.ts': 'names of model providers',

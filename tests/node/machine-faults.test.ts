@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { readRunningHub, root } from '../../scripts/local-state.mjs'
+import { copyMigratedData } from './migrated-data.ts'
 import { isAlive, plainEnv, runScript, until } from './run-script'
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-faults-'))
@@ -19,8 +21,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const run = (state: string) => {
-  const started = runScript('start.mjs', [], { PORT: '0', ROOKERY_STATE_DIR: state })
+const run = (state: string, env: Record<string, string> = {}) => {
+  const started = runScript('start.mjs', [], { PORT: '0', ROOKERY_STATE_DIR: state, ...env })
   children.push(started.child)
   return started
 }
@@ -43,6 +45,7 @@ async function untilHealthy(url: string): Promise<void> {
 }
 
 test('an orderly stop closes live connections with 1001, and a kill of npm is one', async () => {
+  await copyMigratedData(stateDir)
   // As npm does it: a shell between npm and the script, which outlives npm.
   const npm = spawn('npm', ['start'], {
     cwd: root,
@@ -68,10 +71,19 @@ test('an orderly stop closes live connections with 1001, and a kill of npm is on
 })
 
 test('a runtime that is killed while it starts ends the start with a sentence', async () => {
-  const state = join(folder, 'killed')
-  const started = run(state)
-  await until(() => readRunningHub(state) !== null)
-  process.kill(readRunningHub(state)?.workerdPid ?? 0, 'SIGKILL')
+  // From within the launcher: from here it could come when the hub has started.
+  const killer = join(folder, 'kill.mjs')
+  writeFileSync(
+    killer,
+    `import { subscribe } from 'node:diagnostics_channel'
+     subscribe('child_process', ({ process: child }) => {
+       const isRuntime = () => child.spawnfile.includes('workerd')
+       const kill = () => process.kill(child.pid, 'SIGKILL')
+       // when it has read what it is to run
+       child.once('spawn', () => isRuntime() && child.stdin.once('finish', kill))
+     })`,
+  )
+  const started = run(join(folder, 'killed'), { NODE_OPTIONS: `--import=${pathToFileURL(killer)}` })
   expect(await started.ended).toBe(1)
   expect(started.output()).toContain('was ended by SIGKILL while it started')
   expect(started.output()).not.toContain('    at ')
@@ -89,6 +101,7 @@ test('on a full disk a write answers 507 and nothing is lost; the hub and its la
   if (process.platform !== 'linux' || !mountSmallDisk(disk)) return context.skip()
   try {
     const state = join(disk, 'state')
+    await copyMigratedData(state)
     const hub = run(state)
     await until(() => /Stop +Ctrl-C/.test(hub.output()))
     await until(() => hub.output().includes('MB are free'))
@@ -107,7 +120,8 @@ test('on a full disk a write answers 507 and nothing is lost; the hub and its la
     expect((await post(state, 'after')).status).toBe(201)
     expect((await fetch(`${url}/readyz`)).status).toBe(200)
     const { posts } = await (await fetch(`${url}/api/v1/posts?sort=new`)).json()
-    expect(posts.map(({ title }: { title: string }) => title)).toEqual(['after', 'before'])
+    const titles = posts.map(({ title }: { title: string }) => title)
+    expect(titles).toEqual(['after', 'before', 'Welcome: how to use this hub'])
     hub.child.kill('SIGINT')
     expect(await hub.ended).toBe(0)
 

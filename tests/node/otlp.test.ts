@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type Hub, startHub } from '../../scripts/hub-runtime.mjs'
+import type { Hub } from '../../scripts/hub-runtime.mjs'
 import { readOtlp } from '../support/check-otlp.ts'
+import { startHub } from './start-hub.ts'
 
 /** The hub as it is started, and a collector that takes OTLP over HTTP. */
 const folder = mkdtempSync(join(tmpdir(), 'rookery-otlp-'))
@@ -73,13 +74,13 @@ async function api(method: string, path: string, body?: unknown) {
   return answer
 }
 
-async function until<Value>(read: () => Promise<Value | undefined | false>, what: string) {
-  for (let attempt = 0; attempt < 400; attempt++) {
+/** Waits as long as the test may take. */
+async function until<Value>(read: () => Promise<Value | undefined | false>): Promise<Value> {
+  for (;;) {
     const value = await read()
     if (value) return value
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
-  throw new Error(`Waited in vain for ${what}.`)
 }
 
 /** Asks scout and waits for its answer; gives the activation. */
@@ -95,7 +96,7 @@ async function ask(question: string): Promise<{ id: string; outcome: string }> {
       (each: { post_id: string; state: string }) =>
         each.post_id === post.id && each.state === 'done',
     )
-  }, 'the activation')
+  })
 }
 
 const readCounter = async (name: string): Promise<number> => {
@@ -105,7 +106,7 @@ const readCounter = async (name: string): Promise<number> => {
 
 test('L43: each finished activation is sent to the collector, with its headers and the right shape', async () => {
   const { id } = await ask('where do owls sleep?')
-  const [request] = await until(async () => received.length > 0 && received, 'the export')
+  const [request] = await until(async () => received.length > 0 && received)
   expect(request?.path).toBe('/v1/traces')
   expect(request?.headers).toMatchObject({
     authorization: `Bearer ${token}`,
@@ -122,7 +123,7 @@ test('L43: each finished activation is sent to the collector, with its headers a
 
 test('L43: the API gives the same spans as the collector got', async () => {
   const { id } = await ask('and where do they hunt?')
-  const [request] = await until(async () => received.length > 0 && received, 'the export')
+  const [request] = await until(async () => received.length > 0 && received)
   const body = await api('GET', `/activations/${id}/otlp`)
   expect(readOtlp(body)).toEqual(readOtlp(request?.body))
 })
@@ -142,13 +143,13 @@ test.each<[string, (response: ServerResponse) => void]>([
   const before = await readCounter('rookery_export_failures_total')
   answerWith = answer
   expect(await ask('does anybody listen?')).toMatchObject({ outcome: 'completed' })
-  await until(async () => received.length > 0, 'the export')
+  await until(async () => received.length > 0)
   answerWith = accept
   // a failure is carried by a later commit, whichever comes after it
   await until(async () => {
     await ask('now?')
     return (await readCounter('rookery_export_failures_total')) === before + 1
-  }, 'the counter')
+  })
 })
 
 test('L43: a collector that never answers holds up neither this answer nor the next', async () => {

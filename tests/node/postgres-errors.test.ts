@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { type Hub, startHub } from '../../scripts/hub-runtime.mjs'
+import type { Hub } from '../../scripts/hub-runtime.mjs'
 import { startPostgres } from '../support/postgres-server'
+import { startHub } from './start-hub.ts'
 
 const stateDir = mkdtempSync(join(tmpdir(), 'rookery-postgres-'))
 let hub: Hub

@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { HubClient } from '../../client/index.ts'
-import { type Agents, startHub } from '../../scripts/hub-runtime.mjs'
+import type { Agents } from '../../scripts/hub-runtime.mjs'
 import { readRunningHub } from '../../scripts/local-state.mjs'
+import { copyMigratedData } from './migrated-data.ts'
 import { isAlive, runScript, until } from './run-script'
+import { startHub } from './start-hub.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-ready-'))
 const taken = join(folder, 'taken')
@@ -65,6 +67,7 @@ const openClient = (stateDir: string) => {
 
 test('H20: /readyz answers 200 only when a mention wakes the agents of npm start', async () => {
   const { env, open } = holdDefinitions()
+  await copyMigratedData(fresh)
   const started = run(fresh, env)
   await until(() => (readRunningHub(fresh)?.url ?? '') !== '')
   const { url = '', workerdPid = 0 } = readRunningHub(fresh) ?? {}

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../scripts/local-state.mjs'
+import { shippedAgents } from '../../src/shared/starter-agent.ts'
 import { bundledPackages } from '../support/bundled-packages'
 
 /** Files that are no product of an installation, a build or a run; git may be missing here. */
@@ -83,6 +84,25 @@ describe('the documents', () => {
     expect(broken).toEqual([])
   })
 
+  test('link only to headings that are there', () => {
+    const listAnchors = (page: string) =>
+      [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+        title
+          .toLowerCase()
+          .replace(/[^\w\s-]/g, '')
+          .replace(/\s/g, '-'),
+      )
+    const broken = pages.flatMap((page) =>
+      [...read(page).matchAll(/\]\((?!https?:)([^)#\s]*\.md)?#([\w-]+)\)/g)]
+        .filter(
+          ([, file, anchor = '']) =>
+            !listAnchors(file ? join(dirname(page), file) : page).includes(anchor),
+        )
+        .map(([link]) => `${page}: ${link}`),
+    )
+    expect(broken).toEqual([])
+  })
+
   test('name only files of the source that are there', () => {
     const missing = pages.flatMap((page) =>
       [...read(page).matchAll(/`((?:src|scripts|tests|migrations|agents|docs|bench)\/[\w./-]+)`/g)]
@@ -104,15 +124,27 @@ describe('the documents', () => {
     expect(unknown).toEqual([])
   })
 
-  test('number the decisions without a gap, each with alternatives and when to revisit', () => {
-    const decisions = pages.filter((page) => /^docs\/decisions\/\d/.test(page)).sort()
-    const numbers = decisions.map((page) =>
-      Number(page.slice('docs/decisions/'.length).slice(0, 3)),
-    )
-    expect(numbers).toEqual(decisions.map((_, index) => index + 1))
+  test('have at most twenty pages of decisions, each listed, with what was tried and when to revisit', () => {
+    const decisions = pages.filter((page) => /^docs\/decisions\/(?!README)/.test(page))
+    const index = read('docs/decisions/README.md')
+    expect(decisions.length).toBeGreaterThan(10)
+    expect(decisions.length).toBeLessThanOrEqual(20)
     for (const page of decisions) {
-      expect(read(page), page).toMatch(/^## Alternatives$/m)
-      expect(read(page), page).toMatch(/^## When to revisit$/m)
+      expect(index, page).toContain(`(${page.slice('docs/decisions/'.length)})`)
+      for (const title of ['What holds', 'Tried', 'When to revisit']) {
+        expect(read(page), page).toMatch(new RegExp(`^## ${title}$`, 'm'))
+      }
     }
   })
+
+  test('are all listed in docs/README.md', () => {
+    const index = read('docs/README.md')
+    const guides = pages.filter((page) => /^docs\/(?!README)[\w-]+\.md$/.test(page))
+    expect(guides.filter((page) => !index.includes(`(${page.slice('docs/'.length)})`))).toEqual([])
+  })
+})
+
+test('the agents that the hub takes for its own are the folders of agents/', () => {
+  const folders = readdirSync(join(root, 'agents')).filter((name) => name !== 'skills')
+  expect([...shippedAgents].sort()).toEqual(folders.sort())
 })

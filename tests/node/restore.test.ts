@@ -1,14 +1,16 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { HubClient } from '../../client/index.ts'
 import { readManifest } from '../../scripts/backup/format.mjs'
 import { restoreBackup } from '../../scripts/backup/restore-backup.mjs'
 import { readRows, release, writeBackup } from '../../scripts/backup/write-backup.mjs'
 import { buildWorker } from '../../scripts/build-worker.mjs'
-import { type Hub, startHub } from '../../scripts/hub-runtime.mjs'
+import type { Hub } from '../../scripts/hub-runtime.mjs'
 import { seedAgents } from '../../scripts/seed-agents.mjs'
+import { samples } from '../hub/media/samples.ts'
+import { startHub } from './start-hub.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-restore-'))
 const backup = join(folder, 'backup')
@@ -19,6 +21,8 @@ const keys: Record<string, string> = {}
 /** Key of an account with the role admin. */
 let chief = ''
 let paths: string[] = []
+/** Addresses of images: one that everybody sees, one of a private community, one that no text shows. */
+const images: string[] = []
 const silent = { report: () => {} }
 
 // what is loaded into the hubs is written down there
@@ -53,16 +57,36 @@ async function readAll(hub: Hub): Promise<Record<string, unknown>> {
       answers[`${name} ${path}`] = { status, body: path.startsWith('/search') ? toIds(body) : body }
     }
   }
+  for (const [name, key] of Object.entries({ admin: hub.adminKey, ...keys })) {
+    for (const path of images) {
+      const headers = { authorization: `Bearer ${key}` }
+      const response = await fetch(hub.url + path, { headers })
+      const bytes = Buffer.from(await response.arrayBuffer()).toString('base64')
+      answers[`${name} ${path}`] = { status: response.status, bytes }
+    }
+  }
   return answers
 }
 
+/** Uploads an image, and shows it in a community. */
+async function showImage(hub: Hub, key: string, community: string | null): Promise<void> {
+  const sent = await fetch(`${hub.url}/api/v1/media`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: samples.jpeg,
+  })
+  const { media } = (await sent.json()) as { media: { url: string } }
+  images.push(media.url)
+  const content = `![A plum](${media.url})`
+  if (community) await send(hub, key, 'POST', '/posts', { community, title: 'A plum', content })
+}
+
 async function waitForReply(hub: Hub, postId: string) {
-  for (let tries = 0; tries < 200; tries++) {
+  const findReply = async () => {
     const { body } = await send(hub, hub.adminKey, 'GET', `/posts/${postId}/comments`)
-    if (JSON.stringify(body).includes('"scout"')) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(JSON.stringify(body)).toContain('"scout"')
   }
-  throw new Error('scout did not reply.')
+  await vi.waitFor(findReply, { timeout: 120_000, interval: 50 })
 }
 
 const strange = [
@@ -117,6 +141,8 @@ async function write(hub: Hub): Promise<void> {
   const { mira = '', piet = '' } = keys
   await send(hub, mira, 'POST', '/communities', { name: 'orchard', description: strange[1] })
   await send(hub, mira, 'PATCH', '/me', { description: strange[2] })
+  await send(hub, mira, 'POST', '/communities', { name: 'cellar', visibility: 'private' })
+  for (const community of ['orchard', 'cellar', null]) await showImage(hub, mira, community)
   const posts: string[] = []
   for (let each = 0; each < 10; each++) {
     const place = {
@@ -168,6 +194,9 @@ afterAll(async () => {
 test('H19: a backup restored into an empty hub answers every request as the hub did, and an interruption leaves the target closed', async () => {
   const before = await readAll(source)
   expect(JSON.stringify(before)).toContain('Between us')
+  const seen = Object.entries(before).filter(([request]) => request.includes(' /media/'))
+  const statuses = seen.map(([, answer]) => (answer as { status: number }).status)
+  expect(statuses).toEqual([200, 404, 404, 200, 200, 200, 200, 404, 404])
   const manifest = await writeBackup(openClient(source), backup, { holdSeconds: 60, ...silent })
   expect(readManifest(backup)).toEqual(manifest)
   expect(manifest.tables.find(({ name }) => name === 'posts')?.lines).toBeGreaterThanOrEqual(10)

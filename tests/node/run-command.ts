@@ -5,7 +5,7 @@ import { root } from '../../scripts/local-state.mjs'
 /** Runs `rookery` as a process without a terminal. */
 export async function runCommand(args: string[], env: Record<string, string>, stdin = '') {
   const child = spawn(process.execPath, [join(root, 'client/rookery.mjs'), ...args], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
   })
   let stdout = ''
   let stderr = ''

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildWorker } from '../../scripts/build-worker.mjs'
-import { type Hub, startHub } from '../../scripts/hub-runtime.mjs'
+import type { Hub } from '../../scripts/hub-runtime.mjs'
 import { type FakeModelServer, startFakeModelServer } from '../support/fake-model-server'
+import { startHub } from './start-hub.ts'
 
 const stateDir = mkdtempSync(join(tmpdir(), 'rookery-set-aside-'))
 const never = { latencyMs: 3_600_000, text: '' }

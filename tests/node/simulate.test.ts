@@ -2,14 +2,21 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { sampleSize } from '../support/sample'
 import { runScript } from './run-script'
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-simulate-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('S12: two weeks of 100,000 agents: close to the bound, nobody starves, every tier is shown', async () => {
+const agentsCount = sampleSize(20_000, 100_000)
+
+test('S12: two weeks of many agents: close to the bound, nobody starves, every tier is shown', async () => {
   const file = join(folder, 'rows.json')
-  const { ended, output } = runScript('simulate.mjs', ['--agents', '100000', '--json', file], {})
+  const { ended, output } = runScript(
+    'simulate.mjs',
+    ['--agents', String(agentsCount), '--json', file],
+    {},
+  )
   expect(await ended, output()).toBe(0)
   const rows: { name: string; value: number }[] = JSON.parse(readFileSync(file, 'utf8'))
   expect(rows.map(({ name }) => name)).toEqual([
@@ -25,14 +32,14 @@ test('S12: two weeks of 100,000 agents: close to the bound, nobody starves, ever
   expect(taskSlots).toBeGreaterThan(0)
   expect(starved).toBe(0)
 
-  expect(output()).toMatch(/^100000 agents, 14 days, 50 at a time/)
+  expect(output()).toContain(`${agentsCount} agents, 14 days, ${agentsCount / 2_000} at a time`)
   const table = output().split('weight   agents   age 99 %   age max (slots)\n')[1] ?? ''
   const tiers = table
     .trim()
     .split('\n')
     .map((line) => line.trim().split(/\s+/).map(Number))
   const agents = tiers.reduce((sum, [, count = 0]) => sum + count, 0)
-  expect(agents).toBe(100_000)
+  expect(agents).toBe(agentsCount)
   for (const [, , p99 = 0, max = 0] of tiers) {
     expect(p99).toBeGreaterThan(0)
     expect(max).toBeGreaterThanOrEqual(p99)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { findBlocked, findExpressionMark } from '../../src/shared/blocked-pattern'
+import { findBlocked, findExpressionMark } from '../../src/shared/glob'
+import { measureLeastMs } from '../support/measure-least'
 
 test.each([
   ['rm -rf', { command: 'sudo RM -rf /' }],
@@ -28,11 +29,9 @@ test.each([
 
 test('M3: large arguments cost many hostile patterns no more than their length', () => {
   const patterns = Array.from({ length: 100 }, (_, index) => `${'a'.repeat(199 - index)}*b`)
-  const startedAt = performance.now()
-  expect(findBlocked(patterns, { text: 'a'.repeat(250_000), parts: Array(20_000).fill('a') })).toBe(
-    undefined,
-  )
-  expect(performance.now() - startedAt).toBeLessThan(5_000)
+  const large = { text: 'a'.repeat(250_000), parts: Array(20_000).fill('a') }
+  const find = () => expect(findBlocked(patterns, large)).toBe(undefined)
+  expect(measureLeastMs(find, 5_000)).toBeLessThan(5_000)
 })
 
 // What authors of lists of forbidden commands write, from public configurations of agents.

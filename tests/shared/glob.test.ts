@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { findPlaces, matchesGlob } from '../../src/shared/glob'
+import { measureLeastMs } from '../support/measure-least'
 
 // Of the tests of Go's path.Match and of Kirk Krauss' "Matching Wildcards", those with `*` alone.
 test.each([
@@ -90,7 +91,6 @@ test.each([
   [`*${'ab'.repeat(many / 4)}aa*`, 'ab'.repeat(many / 2)],
 ])('M3: a long text costs a hostile pattern no more than its length: %.12s…', (pattern, text) => {
   // With a backtracking engine this would not end; with a quadratic one, it would take minutes.
-  const startedAt = performance.now()
-  expect(matchesGlob(pattern, text)).toBe(false)
-  expect(performance.now() - startedAt).toBeLessThan(5_000)
+  const match = () => expect(matchesGlob(pattern, text)).toBe(false)
+  expect(measureLeastMs(match, 5_000)).toBeLessThan(5_000)
 })

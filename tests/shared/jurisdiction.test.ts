@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
-import { type ObjectBindings, restrictObjects } from '../../src/compose-jurisdiction'
+import { type ObjectBindings, restrictObjects } from '../../src/compose'
 
 const names = ['AGENTS', 'SCHEDULER', 'LIVE', 'RATE_COUNTERS', 'RUNNERS'] as const
 

@@ -105,5 +105,7 @@ test('C3 T20: harmless calls of a step run at once, its others are approved toge
   const { body } = await call<{ standing_rules: { uses: number }[] }>(
     ...(['GET', '/api/v1/standing-rules', { key: adminKey }] as const),
   )
-  expect(body.standing_rules).toMatchObject([{ uses: 1, state: 'active', requester: 'mira' }])
+  expect(body.standing_rules).toMatchObject([
+    { uses: 1, state: 'active', requester: { name: 'mira' } },
+  ])
 })

@@ -132,4 +132,11 @@ test('S7 D6: a scheduled task runs when it is due, and its due time advances', a
   const runs = await waitForRuns(3)
   expect(runs.map(({ task }) => task)).toEqual(['exploration', 'exploration', 'scheduled'])
   expect(await readDue()).toBe(due)
+  const { results: reports } = await env.DB.prepare(
+    `SELECT i.content, s.saved_by = i.account_id AS is_saver FROM inbox_items i, schedules s
+     WHERE i.activation_id = ? AND i.type = 'reply'`,
+  )
+    .bind(runs.find(({ task }) => task === 'scheduled')?.id)
+    .all<{ content: string; is_saver: number }>()
+  expect(reports).toMatchObject([{ is_saver: 1, content: expect.stringContaining('eighteen') }])
 })

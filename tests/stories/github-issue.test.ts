@@ -1,6 +1,6 @@
 import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
 import {
   adminKey,
   call,
@@ -18,8 +18,6 @@ import { asAdmin } from '../support/services'
 
 /** An agent opens an issue on GitHub with approval. Everything but the model and GitHub is real. */
 const hourMs = 3_600_000
-// A lost object is detected after three seconds.
-vi.setConfig({ testTimeout: 30_000 })
 const token = 'ghp_the-token-of-this-hub'
 let mira: Awaited<ReturnType<typeof createAccount>>
 /** A fake GitHub per test. */

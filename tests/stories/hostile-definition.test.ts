@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { computeDefinitionEtag } from '../../src/agents/definitions/definition-etag'
+import { computeDefinitionEtag } from '../../src/agents/definitions/definition-store'
 import { call, createAccount, post, scoutFiles, waitForReply } from '../support/cast'
 
 let mallory: Awaited<ReturnType<typeof createAccount>>

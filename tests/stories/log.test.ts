@@ -17,12 +17,14 @@ const providerKey = 'test-key-that-is-wrong'
 const methods = ['error', 'warn', 'info', 'debug', 'log', 'trace'] as const
 const lines: string[] = []
 
+const level = Reflect.get(env, 'ROOKERY_LOG_LEVEL')
 Reflect.set(env, 'ROOKERY_LOG_LEVEL', 'trace')
 const spies = methods.map((method) =>
   vi.spyOn(console, method).mockImplementation((...said) => void lines.push(said.join(' '))),
 )
 afterAll(() => {
   for (const spy of spies) spy.mockRestore()
+  Reflect.set(env, 'ROOKERY_LOG_LEVEL', level)
 })
 
 let mira: Awaited<ReturnType<typeof createAccount>>

@@ -94,6 +94,9 @@ test('T5: a provider that is down costs nothing; its agents wait, are reported o
 
   await retryNow()
   await waitForValue(async () => (await requestsOf(scout)) === 5, 'the attempt')
+  const readAttempts = async () =>
+    (await first<{ attempts: number }>('SELECT attempts FROM provider_outages'))?.attempts
+  await waitForValue(async () => (await readAttempts()) === 2, 'the second attempt to be counted')
   await waitForState(asked, 'parked')
   expect(await all('SELECT * FROM usage_events')).toEqual([])
   expect(await reports()).toHaveLength(1)

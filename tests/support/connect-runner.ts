@@ -17,7 +17,7 @@ export interface ConnectedRunner {
   close(): void
 }
 
-const patience = { timeout: 60_000, interval: 20 }
+const patience = { timeout: 120_000, interval: 20 }
 
 /** Connects a runner, and waits for the hub's welcome. */
 export async function connectRunner(

@@ -2,9 +2,9 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import type { AgentObjectBase } from '../../src/agents/agent-object'
 import { AgentShell } from '../../src/agents/agent-shell'
-import { ActivationStream } from '../../src/agents/live/activation-stream'
+import type { Clock } from '../../src/agents/models/model-port'
 import { createModelRegistry } from '../../src/agents/models/registry'
-import type { Clock } from '../../src/agents/models/response-timer'
+import { ActivationStream } from '../../src/agents/run/live-stream'
 import { composeApp } from '../../src/compose'
 import { readSettings } from '../../src/shared/settings'
 import { pushDefinition, waitForValue } from './cast'
@@ -28,7 +28,9 @@ export interface TestAgent {
 }
 
 /** Prefix of script names, as all test files share one fake server. */
-const fileId = Math.random().toString(36).slice(2, 8)
+const workerId = Math.random().toString(36).slice(2, 8)
+/** Agents of other files in the same Worker have the same names. */
+let agents = 0
 
 /** Creates an agent with a scripted model of the fake provider. */
 export async function createAgent(
@@ -45,7 +47,7 @@ export async function createAgent(
   } = {},
 ): Promise<TestAgent> {
   const provider = given.provider ?? 'openai-compatible'
-  const script = `${fileId}-${name}`
+  const script = `${workerId}-${++agents}-${name}`
   await fetch(`${fakeUrl}/__script`, {
     method: 'POST',
     body: JSON.stringify({ id: script, answers }),

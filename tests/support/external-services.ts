@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { createCipher } from '../../src/mcp-servers/credentials/cipher'
 import { createConnect } from '../../src/mcp-servers/credentials/connect'
-import { createRecentSecrets } from '../../src/mcp-servers/credentials/recent-secrets'
+import { createRecentSecrets } from '../../src/mcp-servers/credentials/scrub'
 import { createVault } from '../../src/mcp-servers/credentials/vault'
 import { servers } from '../../src/mcp-servers/servers'
-import { toServiceKinds } from '../../src/mcp-servers/services/service-kind'
+import { toServiceKinds } from '../../src/mcp-servers/services/check-service'
 import { createServices, serviceInput } from '../../src/mcp-servers/services/services'
 import { createDb } from '../../src/shared/db/db'
 import { noOwnAccounts } from './fake-connect'
@@ -16,7 +16,13 @@ export const externalUrls = JSON.parse(
 ) as Record<'github' | 'brave' | 'aws' | 's3' | 'mcp' | 'oauth', string>
 
 const kinds = toServiceKinds(servers)
-const base = { db: createDb(env.DB), clock: createFakeClock(), kinds, isPrivateAllowed: true }
+const base = {
+  db: createDb(env.DB),
+  clock: createFakeClock(),
+  kinds,
+  isPrivateAllowed: true,
+  canReachPrivate: () => true,
+}
 const vault = createVault({
   ...base,
   cipher: createCipher(['dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=']),

@@ -37,7 +37,8 @@ const failures: Record<string, (times: number) => Answer | null> = {
         }),
   quota: () =>
     refuse(429, 'QUOTA_LIMITED', 'Quota of the month is used up.', {
-      'x-ratelimit-remaining': '1, 0',
+      // Both windows are used up: the longer one counts.
+      'x-ratelimit-remaining': '0, 0',
       'x-ratelimit-reset': '1, 86400',
     }),
   badkey: () =>

@@ -129,6 +129,11 @@ function handle(request: IncomingMessage, response: ServerResponse, body: Buffer
     response.end()
     return
   }
+  if (url.pathname.endsWith('/echo')) {
+    const { 'content-type': type = null } = request.headers
+    json(response, { type, query: url.search, body: body.toString() })
+    return
+  }
   const answer = findAnswer(url)
   if (answer) answer(request, response, findSecret(request))
   else json(response, { error: 'no such path' }, 404)

@@ -4,8 +4,7 @@
  */
 import { waitUntil } from 'cloudflare:workers'
 import { createScrubber } from '../../src/mcp-servers/credentials/scrub'
-import { createGuardedFetch } from '../../src/mcp-servers/fetch/guarded-fetch'
-import { createGuardedStream } from '../../src/mcp-servers/fetch/guarded-stream'
+import { createGuardedFetch, createGuardedStream } from '../../src/mcp-servers/fetch/guarded-fetch'
 import { createGateway } from '../../src/mcp-servers/gateway/create-gateway'
 import { createGitRoutes } from '../../src/mcp-servers/git-proxy/create-git-routes'
 import { createActivationTokens } from '../../src/mcp-servers/outside/activation-token'

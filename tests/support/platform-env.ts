@@ -26,12 +26,15 @@ export function toDeployedEnv<Bindings extends Env>(bindings: Bindings): Binding
   return { ...bindings, ...services }
 }
 
-/** Counts each request to the internet too, from now on and for the whole isolate. */
-export function countFetches(): void {
+/** Counts each request to the internet too, for the whole isolate. Returns what ends that. */
+export function countFetches(): () => void {
   const send = globalThis.fetch
   globalThis.fetch = async (...request: Parameters<typeof fetch>) => {
     countSubrequest('fetch')
     return send(...request)
+  }
+  return () => {
+    globalThis.fetch = send
   }
 }
 

@@ -1,4 +1,5 @@
 import { DurableObject, env } from 'cloudflare:workers'
+import { afterAll } from 'vitest'
 import worker, {
   AgentObject,
   LiveObject,
@@ -18,9 +19,9 @@ import {
 const objectClasses = [AgentObject, SchedulerObject, RunnersObject, LiveObject, RateCounterObject]
 
 /**
- * Gives the Worker of this isolate and its objects the limits of a deployed one, and returns their invocations, oldest
- * first. Call it before the first request: the Worker composes its app from the bindings that it sees first, and its
- * objects use that app.
+ * Gives the Worker of this isolate and its objects the limits of a deployed one until the end of the test file, and
+ * returns their invocations, oldest first. Call it before the first request: the Worker composes its app from the
+ * bindings that it sees first, and its objects use that app.
  */
 export function runWorkerAsDeployed(limits: InvocationLimits): Invocation[] {
   const invocations: Invocation[] = []
@@ -29,7 +30,7 @@ export function runWorkerAsDeployed(limits: InvocationLimits): Invocation[] {
     invocations.push(invocation)
     return invocation
   }
-  countFetches()
+  afterAll(countFetches())
   wrapHandlers((name) => ({ current: start(name), limits }))
   for (const objectClass of objectClasses) {
     wrapObjects(objectClass, limits, (method) => start(`${objectClass.name}.${method}`))
@@ -60,6 +61,8 @@ function wrapObjects(
       scope.current = start(name)
       return runInScope(scope, () => Reflect.apply(method, this, values))
     })
+    // Classes that the Worker extends are those of the next file, too.
+    afterAll(() => void Reflect.set(prototype, name, method))
   }
 }
 

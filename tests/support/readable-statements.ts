@@ -36,7 +36,7 @@ const shownTable = /\/\* shown \*\/ "?(\w+)"?\."?deleted_at"? IS NULL/gi
 
 /**
  * Returns the table of posts, comments or inbox items, by its name in a statement, whose words the statement reads
- * without the condition that they may be shown (`src/hub/shown-sql.ts`); null: none.
+ * without the condition that they may be shown (`src/hub/rules/shown-sql.ts`); null: none.
  */
 function findUnshown(sql: string): string | null {
   if (readsAnyWords.test(sql)) return null

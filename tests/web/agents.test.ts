@@ -97,6 +97,45 @@ test('agents in the browser: a preview shows lines, grants, tools and cost befor
   expect([saved.definition.version, saved.files['config.yaml']]).toEqual([2, config])
 })
 
+test('agents in the browser: a preview shows the tools of the whole definition, and those of grants that are not allowed yet', async () => {
+  const toolsOf = async (name: string, before: string, after: string) => {
+    const files = {
+      'config.yaml': `name: ${name}\ncapabilities:\n${before}`,
+      'system-prompt.md': prompt,
+    }
+    const saved = await hub.call(`/agents/${name}/definition`, {
+      ...{ method: 'PUT', key: adminKey, body: { files } },
+    })
+    expect(saved.status).toBe(200)
+    const { version } = saved.body.definition
+    const config = `name: ${name}\ncapabilities:\n${after}`
+    const { html } = await send(`/a/${name}/edit`, fields(config, version))
+    const text = html.replace(/<[^>]+>/g, '').replace(/\s+/g, ' ')
+    return text.slice(text.indexOf('Tools'), text.indexOf('Changed lines'))
+  }
+  const reads = '  grants: [hub:read]\n'
+  // Restrictions count, not only grants.
+  const denied = await toolsOf('dunnock', reads, `${reads}  tools: { deny: [hub_search] }\n`)
+  expect(denied).toContain('can no longer use hub_search')
+  expect(denied).not.toContain('hub_get_thread')
+  const listed = await toolsOf(
+    'dunnock',
+    '  grants: [hub:read, memory:read]\n  mcp_servers: [hub]\n',
+    '  grants: [hub:read, memory:read]\n  mcp_servers: [hub, memory]\n',
+  )
+  expect(listed).toContain('can use memory_list_facts')
+  // What only an allowed grant gives is said, too.
+  const asked = await toolsOf('dunnock', reads, '  grants: [hub:read, github:read]\n')
+  expect(asked).toContain('can use github_get_file once its grant is allowed')
+  expect(asked).not.toContain('no tool gained or lost')
+  const excluded = await toolsOf(
+    'dunnock',
+    reads,
+    '  grants: [hub:read, github:read]\n  mcp_servers: [hub]\n',
+  )
+  expect(excluded).toContain('no tool gained or lost')
+})
+
 test('agents in the browser: another current version is a conflict with the differences, by page and API', async () => {
   const mine = configOf('heron', 'hub:read', '# mine\n')
   const { status, html } = await send('/a/heron/edit', fields(mine, 1, { do: 'save' }))

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { sweep } from '../../src/hub/sweep/sweep'
+import { sweep } from '../../src/hub/api/sweep'
 import { createTestHub, readCost } from '../hub/create-test-hub'
 import { fillDaysSql, generateUsage, insertCallsSql, officeAgents } from '../support/generate-usage'
 import { createBrowser, signIn } from './open-pages'

@@ -32,7 +32,11 @@ test('C1: the newest answer says that its agent follows the thread, and the butt
     expect(shown).not.toContain('Stop following')
   }
   expect((await bystander.send(`${path}/following`, { agent: scout.name })).status).toBe(403)
+  const readVersion = async () =>
+    /data-author="scout-[^>]* data-v="([^"]*)"/.exec(await requester.read(path))?.[1]
+  const following = await readVersion()
   const ended = await requester.send(`${path}/following`, { agent: scout.name })
+  expect(await readVersion(), 'an open page takes the note away').not.toBe(following)
   expect([ended.status, ended.headers.get('location')]).toEqual([303, path])
   expect(await requester.read(path)).not.toContain(action)
 })

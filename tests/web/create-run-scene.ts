@@ -1,6 +1,6 @@
 import type { ActivationId, CommentId, PostId } from '../../src/shared/ids'
-import { createOffice, usageOf } from '../hub/activations/create-office'
 import { adminKey } from '../hub/create-test-hub'
+import { createOffice, usageOf } from '../hub/runs/create-office'
 import {
   answered,
   ended,

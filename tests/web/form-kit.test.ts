@@ -1,20 +1,19 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { serviceErrors, serviceProblems } from '../../src/mcp-servers/services/errors'
+import { listDetails } from '../../src/hub/http/errors'
+import { serviceErrors, serviceProblems } from '../../src/mcp-servers/services/check-service'
 import { AppError } from '../../src/shared/errors'
-import { Checkbox } from '../../src/web/form/checkbox'
-import { ErrorSummary } from '../../src/web/form/error-summary'
-import { Field } from '../../src/web/form/field'
+import { Checkbox, ErrorSummary, Field } from '../../src/web/form/fields'
 import {
   createForm,
   describeText,
   type FormDefinition,
   invalidText,
+  readFormWith,
+  rejectForm,
+  toProblem,
 } from '../../src/web/form/form-state'
-import { readFormWith } from '../../src/web/form/read-form-with'
-import { rejectForm } from '../../src/web/form/reject-form'
-import { toProblem } from '../../src/web/form/to-problem'
-import { settingsLabels } from '../../src/web/models/provider-props'
+import { settingsLabels } from '../../src/web/models/model-forms'
 
 const schema = z
   .object({
@@ -123,6 +122,27 @@ test('forms: the message of a text names what is wrong with it', () => {
     'The reply can have at most 2,000 characters.',
   ])
 })
+
+test.each([
+  [z.string().min(1), '', 'Must not be empty'],
+  [z.string().min(2), 'x', 'Must have at least 2 characters'],
+  [z.string().max(2_000), 'x'.repeat(2_001), 'Must have at most 2,000 characters'],
+  [z.array(z.string()).min(1), [], 'Must not be empty'],
+  [z.array(z.string()).max(1), ['a', 'b'], 'Must have at most 1 entry'],
+  [z.number().min(1), 0, 'Must be at least 1'],
+  [z.number().positive(), 0, 'Must be more than 0'],
+  [z.number().max(90), 91, 'Must be at most 90'],
+  [z.enum(['read', 'write']), 'x', 'Must be one of read, write'],
+  [z.string().min(1, 'Enter a name'), '', 'Enter a name'],
+])(
+  'forms: an issue is a sentence for people, of a schema without a message of its own',
+  (of, value, message) => {
+    const schema = z.object({ a: of as z.ZodType })
+    expect(listDetails(schema.safeParse({ a: value }).error ?? new z.ZodError([]), '')).toEqual([
+      { path: 'a', message },
+    ])
+  },
+)
 
 const invalid = {
   ...createForm({ title: '<b>', kind: 'b' }),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openRun } from '../../src/agents/run/stored-log'
-import { computeAxis, formatStep, readTrace } from '../../src/hub/traces/trace-view'
+import { computeAxis, formatStep, readTrace } from '../../src/hub/rules/traces'
 import {
   formatAgo,
   formatBudgetMoney,
@@ -18,6 +18,10 @@ test('money: one precision per kind of page, and never a rounded zero', () => {
   expect(formatMoney(48_620_000, 'budget')).toBe('$48.62')
   expect(formatMoney(1_234_560_000, 'budget')).toBe('$1,234.56')
   expect(formatMoney(12, 'thread')).toBe('under\u00a0$0.001')
+  expect(formatMoney(1_000_000, 'thread')).toBe('$1.00')
+  expect(formatMoney(5_043_210, 'trace')).toBe('$5.04')
+  expect(formatMoney(999_990, 'trace')).toBe('$1.00')
+  expect(formatMoney(999_400, 'trace')).toBe('$0.9994')
   expect(formatMoney(0, 'thread')).toBe('no cost')
   expect(formatMoney(0, 'budget')).toBe('$0.00')
 })
@@ -30,6 +34,10 @@ test('times: short words with a no-break space', () => {
   expect(formatDuration(340)).toBe('0.3\u00a0s')
   expect(formatDuration(42_400)).toBe('42\u00a0s')
   expect(formatDuration(68_000)).toBe('1\u00a0min\u00a008\u00a0s')
+  expect(formatDuration(60_000)).toBe('1\u00a0min')
+  expect(formatDuration(900_000)).toBe('15\u00a0min')
+  expect(formatDuration(7_200_000)).toBe('2\u00a0h')
+  expect(formatDuration(7_500_000)).toBe('2\u00a0h\u00a005\u00a0min')
   expect(formatSpan(4)).toBe('4\u00a0ms')
   expect(formatSpan(380)).toBe('0.38\u00a0s')
   expect(formatSpan(10_800)).toBe('10.8\u00a0s')

@@ -1,14 +1,14 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { renderedTexts } from '../../src/shared/config'
-import { isAllowedHtml } from '../../src/shared/markdown/allowed-html'
+import { isAllowedHtml } from '../../src/shared/markdown/html-rules'
 import {
   renderAsPlain,
   renderMarkdown,
   renderTotals,
   unlinkUnknownNames,
 } from '../../src/shared/markdown/render-markdown'
-import { excerpt } from '../../src/web/parts/markdown'
+import { excerpt } from '../../src/web/parts/prose'
 
 const known = new Set(['scout', 'mira'])
 const render = (text: string) => unlinkUnknownNames(renderMarkdown(text).html, known)

@@ -43,9 +43,28 @@ test('T11: authors see Edit, others see Report, and only moderators see Moderate
   expect(own).not.toContain('/report')
   expect(other).toContain(`/p/${postId}/report?comment=${commentId}`)
   expect(other).not.toContain('/edit')
-  expect(other).not.toContain('class="moderate"')
-  expect(moderator?.match(/class="moderate"/g)).toHaveLength(2)
-  expect(nobody).not.toMatch(/\/(edit|report)|class="moderate"/)
+  expect(other).not.toContain('/moderate')
+  expect(moderator?.match(/href="[^"]+\/moderate/g)).toHaveLength(2)
+  expect(nobody).not.toMatch(/\/(edit|report|moderate)/)
+})
+
+test('T11: the form of a moderator is a page away from each text, for moderators alone', async () => {
+  const path = `/p/${postId}/moderate?comment=${commentId}`
+  const html = await mo.read(path)
+  expect(html).toContain(`name="comment_id" value="${commentId}"`)
+  expect(html).toContain('value="remove"')
+  expect(html).toContain(`name="next" value="/p/${postId}?comment=${commentId}#c-${commentId}"`)
+  expect((await ria.get(path)).status).toBe(403)
+  expect((await createBrowser(hub).get(path)).headers.get('location')).toContain('/login?next=')
+  expect((await mo.get(`/p/${postId}/moderate?comment=nothing`)).status).toBe(404)
+})
+
+test('T11: each text has one line of actions, whose menu says to which text it belongs', async () => {
+  const html = await thread(mo)
+  expect(html.match(/class="quiet"/g)).toHaveLength(2)
+  expect(html).toContain('<span class="vh">More for this post</span>')
+  expect(html).toContain('<span class="vh">More for the reply by ada</span>')
+  expect(await thread(ria)).toContain('Report<span class="vh"> the reply by ada</span>')
 })
 
 test('T11: the author edits in the browser, and readers see that it was edited', async () => {
@@ -59,7 +78,7 @@ test('T11: the author edits in the browser, and readers see that it was edited',
   expect(saved.headers.get('location')).toContain(`comment=${commentId}`)
   const page = await thread(ria)
   expect(page).toContain('Foul words')
-  expect(page).toContain('<span>edited</span>')
+  expect(page).toContain('>edited</a>')
   await ada.send(path, { title: 'Plums!', content: 'Ripe plums', url: '' })
   expect(await thread(ria)).toContain('Plums!</h1>')
 })
@@ -188,4 +207,53 @@ test('T11: a rejected action of a moderator keeps the reason that was typed', as
     ...{ action: 'lock', reason: '', comment_id: '', report_id: '', days: '7', next: '/' },
   })
   expect(outsider.status).toBe(403)
+})
+
+test('T11: deleting asks once, and the next page says that it was done', async () => {
+  const sent = await ada.send('/posts-new', { community: 'general', title: 'Brief', content: '' })
+  const id = sent.headers.get('location')?.split('/')[2] ?? ''
+  await ada.send(`/p/${id}/comments`, { content: 'Briefer', parent_id: '' })
+  const reply = (await hub.call(`/posts/${id}/comments`)).body.comments[0].id
+  for (const [query, noun, fields] of [
+    [`?comment=${reply}`, 'reply', { comment_id: reply }],
+    ['', 'post', {}],
+  ] as const) {
+    const form = await ada.read(`/p/${id}/edit${query}`)
+    expect(form).toMatch(
+      new RegExp(
+        `<details[^>]*><summary[^>]*>Delete this ${noun}</summary><form[^>]*/p/${id}/delete`,
+      ),
+    )
+    const deleted = await ada.send(`/p/${id}/delete`, fields)
+    const next = await ada.read(deleted.headers.get('location') ?? '')
+    expect(next).toMatch(new RegExp(`role="status">${noun} deleted<`, 'i'))
+  }
+  expect(await ada.read('/m/general')).not.toContain('deleted<')
+})
+
+test('T11: a form that does not show the newest edit is refused once, and keeps what was typed', async () => {
+  const sent = await ada.send('/posts-new', { community: 'general', title: 'Two', content: 'Old' })
+  const id = sent.headers.get('location')?.split('/')[2] ?? ''
+  await ada.send(`/p/${id}/comments`, { content: 'Old', parent_id: '' })
+  const reply = (await hub.call(`/posts/${id}/comments`)).body.comments[0].id
+  const path = `/p/${id}/edit`
+  const readBase = (html: string) => /name="base" value="(\d+)"/.exec(html)?.[1] ?? ''
+  for (const [query, fields] of [
+    ['', { title: 'Two', url: '' }],
+    [`?comment=${reply}`, { comment_id: reply }],
+  ] as const) {
+    const base = readBase(await ada.read(path + query))
+    expect(base).toBe('0')
+    hub.clock.advance(1)
+    expect((await ada.send(path, { ...fields, base, content: 'From one tab' })).status).toBe(303)
+    const refused = await ada.send(path, { ...fields, base, content: 'From another' })
+    expect(refused.status).toBe(409)
+    const html = await refused.text()
+    expect(html).toContain('>From another</textarea>')
+    expect(await ada.read(path + query)).toContain('>From one tab</textarea>')
+    const again = { ...fields, base: readBase(html), content: 'From another' }
+    hub.clock.advance(1)
+    expect((await ada.send(path, again)).status).toBe(303)
+    expect(await ada.read(path + query)).toContain('>From another</textarea>')
+  }
 })

@@ -86,7 +86,7 @@ test('agents in the browser: a member creates, edits, restores and deletes agent
   )
   expect((await hub.call('/agents/robin/definition', { key: adminKey })).status).toBe(404)
   const { entries } = (await hub.call('/admin/log?action=account.delete', { key: adminKey })).body
-  expect(entries[0]).toMatchObject({ account: 'olga' })
+  expect(entries[0]).toMatchObject({ account: { name: 'olga' } })
 })
 
 test("L27: a folder with the name of a member's agent does not replace it: the error names the owner", async () => {
@@ -178,6 +178,16 @@ test('schedules in the browser: the owner previews, creates, pauses and deletes 
   expect(shown.html).toContain('You are dipper.')
   expect(shown.html).toContain('Count &lt;the&gt; jars.')
   expect((await readDefinition('dipper')).definition.version).toBe(1)
+  await own.send('/agents/new', fields(configOf('pipit', 'hub:write'), 0, { do: 'save' }))
+  const pipit = async () =>
+    (await own.send('/a/pipit/schedules', { ...daily, base: '1', do: 'preview' })).text()
+  const notGranted =
+    /policy of pipit does not grant <code>hub:write<\/code>, so pipit posts nothing/
+  const isOffline = /The offline model only finds and quotes posts, so pipit posts nothing/
+  expect(await pipit()).toMatch(isOffline)
+  const denial = { method: 'PUT', key: adminKey, body: { allowed: ['hub:read'] } }
+  expect((await hub.call('/agents/pipit/grants', denial)).status).toBe(200)
+  expect(await pipit()).toMatch(notGranted)
   const odd = await send({ ...daily, cron: '0 23 */2 * MON', base: '1', do: 'preview' })
   expect([...odd.html.matchAll(/>(Mon, [^<]+, 23:00)</g)].map(([, day]) => day)).toEqual([
     ...['Mon, 5 Jan 2026, 23:00', 'Mon, 19 Jan 2026, 23:00', 'Mon, 9 Feb 2026, 23:00'],
@@ -203,6 +213,9 @@ test('schedules in the browser: the owner previews, creates, pauses and deletes 
   expect((await send({ key, base: '3', do: 'resume' })).status).toBe(303)
   expect((await readDefinition('dipper')).files['config.yaml']).toBe(saved)
   expect((await due()).results).toHaveLength(1)
+  const [, ...behindSummary] = (await own.read(path)).split(/<summary>\s*Delete/)
+  expect(behindSummary.map((html) => html.includes('value="delete"'))).toEqual([true])
+  expect((await own.read(path)).match(/value="delete"/g)).toHaveLength(1)
   expect((await send({ key, base: '4', do: 'delete' })).status).toBe(303)
   expect((await due()).results).toEqual([])
   expect((await send({ key, base: '5', do: 'delete' })).status).toBe(409)

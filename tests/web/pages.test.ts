@@ -46,12 +46,11 @@ test('invariant 6: the inbox costs one D1 round trip', async () => {
 })
 
 test.each(paths.filter((path) => !path.endsWith('.csv')))(
-  'pages: %s works for a stranger, shows the offline notice, and allows no inline script',
+  'pages: %s works for a stranger, and allows no inline script',
   async (path) => {
     const response = await createBrowser(hub).get(path)
     const html = await response.text()
     expect(response.status).toBe(200)
-    expect(html).toContain('built-in offline model')
     expect(html).toContain('<html lang="en">')
     expect(html).not.toMatch(/ style="| on[a-z]+="|<style|<script>/)
     const policy = response.headers.get('content-security-policy') ?? ''
@@ -95,6 +94,15 @@ test('H17: the docs show every operation once, in its group, with who may call i
       expect(section.split('</section>')[0], name).toMatch(/<pre[^>]*>curl .*<pre[^>]*>\{/s)
     }
     expect(page.match(/<details class="up2"/g)).toHaveLength(own.length)
+  }
+})
+
+test('pages: the home page alone says of the whole hub that it uses the offline model, to everybody', async () => {
+  const note = 'Agents use the built-in offline model'
+  for (const browser of [admin, createBrowser(hub)]) {
+    const saying: string[] = []
+    for (const path of paths) if ((await browser.read(path)).includes(note)) saying.push(path)
+    expect(saying).toEqual(['/', '/?sort=new', '/?sort=top'])
   }
 })
 

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import { listFields } from '../../src/web/form/form-state'
 import { assetPaths } from '../../src/web/frame/assets'
+import { postForm, replyForm } from '../../src/web/posts/composer'
 import { readCost } from '../hub/create-test-hub'
 import { createBrowser, createScene, signIn } from './open-pages'
 
@@ -45,3 +47,26 @@ test('C5: the script of the preview is not part of the page until somebody write
   expect(await requester.read(assetPaths().page)).toContain('import(preview)')
   expect(await requester.read(assetPaths().preview)).toContain("fetch('/posts-preview'")
 })
+
+const { body: reply } = await hub.call(`/posts/${postId}/comments`, {
+  key: mira.key,
+  body: { content: 'One more question' },
+})
+const places: Record<string, string> = { community: 'general', parent_id: reply.comment.id }
+
+test.each([
+  ['post', listFields(postForm), {}],
+  ['reply', listFields(replyForm), { post_id: postId }],
+] as const)(
+  'C5: the preview of a %s keeps what each field of its form has',
+  async (_, names, place) => {
+    const fields = Object.fromEntries(
+      names.map((name) => [name, places[name] ?? `kept in ${name}`]),
+    )
+    const response = await requester.send('/posts-preview', { ...fields, ...place })
+    const html = await response.text()
+    for (const [name, value] of Object.entries(fields)) {
+      expect(html).toMatch(new RegExp(`name="${name}"[^>]*(value="|>)${value}`))
+    }
+  },
+)

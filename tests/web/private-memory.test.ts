@@ -186,9 +186,9 @@ test('T2: the API does the same for people, and nothing for agents', async () =>
   const listed = await hub.call(route, { key: alice.key })
   expect(listed.body).toMatchObject({
     facts: [{ id: 7, text: fact.text, source: 'a message', shared_at: null }],
-    next_before: 7,
+    has_more: true,
+    next_cursor: expect.any(String),
     files: [{ path: file.path, shared_at: '2026-01-02T00:00:00.000Z' }],
-    next_after: null,
   })
   const body = { kind: 'fact', id: 7 }
   const share = (key: string) => hub.call(`${route}/share`, { key, body })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { CommitRequest } from '../../src/hub/contract/hub'
 import type { CommentId, PostId } from '../../src/shared/ids'
-import { createOffice } from '../hub/activations/create-office'
+import { createOffice } from '../hub/runs/create-office'
 import { createBrowser } from './open-pages'
 
 const office = createOffice()

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
-import { createOffice } from '../hub/activations/create-office'
+import { recordPush } from '../hub/agents/record-push'
 import { readCost } from '../hub/create-test-hub'
-import { recordPush } from '../hub/review-hooks/record-push'
+import { createOffice } from '../hub/runs/create-office'
 import { newEventId, person, repository, review, signEvent } from '../support/github-events'
 import { signIn } from './open-pages'
 
@@ -115,6 +115,8 @@ test('X15: a hook is deleted after a question, by its owner alone', async () => 
   expect(await readHooks()).toHaveLength(2)
   const done = await own.send(deletePath, {})
   expect([done.status, done.headers.get('location')]).toEqual([303, path])
-  expect((await readHooks()).map(({ agent }: { agent: string }) => agent)).toEqual(['finch'])
+  expect((await readHooks()).map(({ agent }: { agent: { name: string } }) => agent.name)).toEqual([
+    'finch',
+  ])
   expect((await own.get(deletePath)).status).toBe(404)
 })

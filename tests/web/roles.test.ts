@@ -13,6 +13,8 @@ test('T1: an admin changes a role on the page of the account; others see it', as
   expect(await person.read(page)).toContain('<dt>Role</dt><dd>Member</dd>')
   expect(await person.read(page)).not.toContain(`${page}/role`)
   expect(await admin.read(page)).toContain(`action="${page}/role"`)
+  // Nobody gives up the role of an admin by mistake.
+  expect(await admin.read('/a/admin')).not.toContain('action="/a/admin/role"')
   expect((await person.send(`${page}/role`, { role: 'admin' })).status).toBe(403)
   expect((await createBrowser(hub).send(`${page}/role`, { role: 'admin' })).status).toBe(401)
   expect((await admin.send(`${page}/role`, { role: 'owner' })).status).toBe(400)
@@ -22,11 +24,11 @@ test('T1: an admin changes a role on the page of the account; others see it', as
   expect(await person.read(page)).toContain('<dt>Role</dt><dd>Guest</dd>')
 })
 
-test('T1: the Admin entries open on the first tab of the admin pages, for admins alone', async () => {
-  const entries = /href="([^"]+)"[^>]*>Admin</g
+test('T1: the menu leads to the first tab of the admin pages, for admins alone', async () => {
+  const entries = /href="([^"]+)"[^>]*>People</g
   const html = await admin.read('/')
   const paths = [...html.matchAll(entries)].map(([, path]) => path)
-  expect(paths).toEqual(['/admin/people', '/admin/people'])
+  expect(paths).toEqual(['/admin/people'])
   expect(await admin.read('/admin/people')).toMatch(
     /aria-label="Administration"><a href="\/admin\/people" aria-current="page"/,
   )
@@ -69,4 +71,29 @@ test('T1: the page of a run says on whose behalf it ran, except for a direct mes
   await setRequesters('dm')
   expect(await person.read(page)).not.toContain('@ada')
   expect(await admin.read(page)).toContain('on behalf of @ada (guest)')
+})
+
+test('T1: who decided the calls of a run or moderated its thread has not asked for it', async () => {
+  const path = `/activations/${activationId}`
+  const others = [
+    { ...(await hub.join('decider', 'human')), type: 'approval_decision', cause: null },
+    { ...(await hub.join('moderator', 'human')), type: 'comment', cause: 'moderation' },
+  ]
+  for (const { id, type, cause } of others) {
+    await env.DB.prepare(
+      `INSERT INTO inbox_items (id, account_id, type, from_account_id, created_at, read_at, claimed_by, cause)
+       VALUES (?, ?, ?, ?, 1, 1, ?, ?)`,
+    )
+      .bind(`of ${id}`, scout.id, type, id, activationId, cause)
+      .run()
+  }
+  const [line = ''] = /asked by<.*?<time/s.exec(await person.read(path)) ?? []
+  expect(line).toContain(`/a/${mira.name}"`)
+  const cancel = async (key: string) =>
+    (await hub.call(`${path}/cancel`, { key, body: {} })).body.code
+  expect(await cancel(mira.key)).toBe('TOO_LATE')
+  for (const { name, key } of others) {
+    expect(line).not.toContain(name)
+    expect(await cancel(key)).toBe('FORBIDDEN')
+  }
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { runLists } from '../../src/shared/config'
-import { usageOf } from '../hub/activations/create-office'
 import { readCost } from '../hub/create-test-hub'
+import { usageOf } from '../hub/runs/create-office'
 import { canary, createRunScene } from './create-run-scene'
 import { signIn } from './open-pages'
 
@@ -181,8 +181,8 @@ describe('feedback on an answer', () => {
     const { body } = await call('olga', path('public'))
     expect(body).toMatchObject({ up: 1, down: 1 })
     expect(body.feedback).toMatchObject([
-      { account: 'olga', value: 'down', note, is_own: true },
-      { account: 'bob', value: 'up', note: '', is_own: false },
+      { account: { name: 'olga', kind: 'human' }, value: 'down', note, is_own: true },
+      { account: { name: 'bob', kind: 'human' }, value: 'up', note: '', is_own: false },
     ])
     for (const where of [`/activations/${runs.public}`, '/a/scout']) {
       const html = await (await open('bob', where)).text()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeSession, findSessionThread } from '../../src/web/knows/session-names'
+import { describeSession, findSessionThread } from '../../src/web/agents/knows-page'
 
 const post = '01a20845-d4a9-7c05-9754-b636fe485072'
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
 import type { RunLogProblem } from '../../src/agents/contract/agents'
-import { logProblemLabels } from '../../src/web/activations/log-problem-labels'
+import { logProblemLabels } from '../../src/web/runs/run-trace'
 import { adminKey } from '../hub/create-test-hub'
 import { createScene, signIn } from './open-pages'
 

@@ -21,8 +21,11 @@ const ask = async () => {
 
 test('C7: a thread links the gates of an agent that was mentioned and has not started, after a moment', async () => {
   expect(await stranger.read(`/p/${postId}`)).not.toContain(link)
+  expect(await stranger.read(`/p/${postId}`), 'nothing to wait for').not.toContain('data-wait')
   await ask()
-  expect(await stranger.read(`/p/${postId}`)).not.toContain(link)
+  const asked = await stranger.read(`/p/${postId}`)
+  expect(asked).not.toContain(link)
+  expect(asked, 'an open page looks again').toContain('data-wait="10000"')
   hub.clock.advance(11_000)
   // The first reader has texts rendered and the key's use recorded.
   await requester.get(`/p/${postId}`)
@@ -30,6 +33,8 @@ test('C7: a thread links the gates of an agent that was mentioned and has not st
   expect(readCost(response.headers).roundTrips).toBe(1)
   const html = await response.text()
   expect(html).toContain(`${scout.name} has not answered yet`)
+  expect(html).not.toContain('data-wait')
+  expect(html, 'nothing in the inbox').toMatch(/<title>Tail[\s\S]*<b data-unread="true" hidden="">/)
   expect(html).toContain(`${link}${postId}"`)
   await paused(1)
   const again = await stranger.read(`/p/${postId}`)

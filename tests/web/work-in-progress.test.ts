@@ -182,7 +182,7 @@ test('pages: the page of an idle agent shows what wakes it, how often it explore
     ).bind(scout.id, Date.UTC(2026, 0, 2, 9)),
   ])
   const html = (await stranger.read(`/a/${scout.name}`)).replaceAll('\u00a0', ' ')
-  expect(html).toContain('About every 2 h 00 min')
+  expect(html).toContain('About every 2 h,')
   expect(html).toContain('2026-01-02 09:00:00 UTC')
   // An agent whose definition turned explorations off keeps its row, with weight 0.
   await env.DB.prepare('UPDATE explorers SET weight = 0, interval_ms = 0').run()

@@ -1,5 +1,6 @@
+import type { GrantPolicy } from '../../hub/contract/hub'
 import { findPlaces } from '../../shared/glob'
-import type { Skill } from '../definitions/read-skill'
+import type { Definition, Skill } from '../definitions/definition'
 
 /**
  * Returns the agent's skills: name and description of each, and the full text of those whose trigger
@@ -20,7 +21,7 @@ export function buildSkillsLayer(
   ].join('\n\n')
 }
 
-export interface SkillTask {
+interface SkillTask {
   words: string
   /** Without m/; null outside a thread. */
   community: string | null
@@ -75,4 +76,23 @@ function hasPhrase({ text, isInWord }: Searched, phrase: string): boolean {
     if (!isInWord[at - 1] && !isInWord[at + phrase.length]) return true
   }
   return false
+}
+
+/** Returns the skills whose grants the agent has, and a note for each skill that is left out. */
+export function chooseSkills(
+  { skills }: Pick<Definition, 'skills'>,
+  policy: GrantPolicy,
+  isGranted: (policy: GrantPolicy, grant: string) => boolean,
+): { skills: Skill[]; notes: string[] } {
+  const missing = (skill: Skill) =>
+    skill.requiresGrants.filter((grant) => !isGranted(policy, grant))
+  return {
+    skills: skills.filter((skill) => missing(skill).length === 0),
+    notes: skills.flatMap((skill) => {
+      const grants = missing(skill)
+      return grants.length === 0
+        ? []
+        : [`The skill ${skill.name} was left out. Not granted: ${grants.join(', ')}.`]
+    }),
+  }
 }

@@ -1,8 +1,17 @@
-import type { ClaimedItem, LoadedActivation, Thread, ThreadComment } from '../../hub/contract/hub'
-import { fence } from '../text/fence'
-import { toFenceAuthor } from '../text/fence-author'
+import type {
+  ClaimedItem,
+  Exploration,
+  LoadedActivation,
+  Requester,
+  Thread,
+  ThreadComment,
+} from '../../hub/contract/hub'
+import { planLimits } from '../../shared/config'
+import type { LoadedFacts } from '../loop/event'
+import { toSingleLine } from '../memory/compose-turn'
+import { explorationOpening } from '../text/exploration-opening'
+import { fence, toFenceAuthor } from '../text/fence'
 import { truncate } from '../text/truncate'
-import { buildExplorationLayer } from './exploration-layer'
 
 /** Returns the task of any kind, with its thread. Texts of users are fenced as untrusted. */
 export function buildTaskLayer(load: LoadedActivation, charsMax: number): string {
@@ -13,8 +22,9 @@ export function buildTaskLayer(load: LoadedActivation, charsMax: number): string
 
 /** Returns a task that was given by hand, by a schedule or in a direct message. */
 function directTask({ task, items }: LoadedActivation, charsMax: number): string {
+  const requesters = task === 'scheduled' ? nameSaver(items) : nameRequesters(items)
   return [
-    `${describeOccasion(task, nameRequesters(items))} Do what the blocks marked asks="true" ask.`,
+    `${describeOccasion(task, requesters)} Do what the blocks marked asks="true" ask.`,
     ...items.map(({ from, content }) =>
       fence(
         'task',
@@ -25,10 +35,14 @@ function directTask({ task, items }: LoadedActivation, charsMax: number): string
   ].join('\n\n')
 }
 
-/** Returns the task of a schedule, as the hub gives it to the agent. */
-export const buildScheduledTask = (task: string): string =>
+/**
+ * Returns the task of a schedule, as the hub gives it to the agent.
+ *
+ * @param savedBy the name of whoever saved the schedule
+ */
+export const buildScheduledTask = (task: string, savedBy: string): string =>
   [
-    `${describeOccasion('scheduled', '')} Do what the blocks marked asks="true" ask.`,
+    `${describeOccasion('scheduled', `@${savedBy}`)} Do what the blocks marked asks="true" ask.`,
     fence('task', { author: 'rookery', kind: 'system', asks: true }, task),
   ].join('\n\n')
 
@@ -43,12 +57,20 @@ const isInThread: Record<LoadedActivation['task'], boolean> = {
 
 function describeOccasion(task: LoadedActivation['task'], requesters: string): string {
   if (task === 'scheduled') {
-    return 'This task comes from your schedule. Your final answer is not posted: publish with your tools what others should read.'
+    return requesters === ''
+      ? 'This task comes from your schedule. Your final answer is not posted: publish with your tools what others should read.'
+      : `This task comes from your schedule, which ${requesters} saved. Publish with your tools what others should read. If you write in no thread, your final answer goes to the inbox of ${requesters}; answer PASS when there is nothing to say.`
   }
   if (task === 'dm') {
     return `${requesters} wrote to you in a direct message. Your answer is sent to them only. Their messages are private: do not repeat them in a thread.`
   }
   return `${requesters} gave you this task. Your answer goes to their inbox; to write in a thread, use your tools.`
+}
+
+/** Returns who saved the schedule of a task; empty when it is the hub's own. */
+const nameSaver = (items: ClaimedItem[]): string => {
+  const savedBy = items.find((item) => item.savedBy)?.savedBy
+  return savedBy ? `@${savedBy}` : ''
 }
 
 const nameRequesters = (items: ClaimedItem[]): string =>
@@ -173,4 +195,191 @@ function findAncestors(comment: ThreadComment, byId: Map<string, ThreadComment>)
     path.push(parent)
   }
   return path
+}
+
+/**
+ * Returns the task of an exploration: posts that may be worth a contribution. PASS is an expected
+ * outcome, because nobody requested the run.
+ */
+function buildExplorationLayer(exploration: Exploration, charsMax: number): string {
+  const { candidates, interests } = exploration
+  const postCharsMax = charsMax / Math.max(1, candidates.length)
+  return [
+    `${explorationOpening} Below are posts that you may be able to contribute to.`,
+    ...(interests.length > 0 ? [`Your interests: ${interests.join(', ')}.`] : []),
+    describeChoice(exploration),
+    ...candidates.map((candidate) => describeCandidate(candidate, postCharsMax)),
+  ].join('\n\n')
+}
+
+function describeChoice({
+  canPost: mayPost,
+  canComment: mayComment,
+  minConfidence,
+}: Exploration): string {
+  const ways = [
+    ...(mayComment ? ['comment on one of them with hub_create_comment'] : []),
+    ...(mayPost ? ['write a post of your own with hub_create_post'] : []),
+  ]
+  if (ways.length === 0)
+    return 'You have reached your limit of contributions for today: read, and answer PASS.'
+  const confidence =
+    minConfidence > 0
+      ? ` State your confidence from 0 to 1; a contribution below ${minConfidence} is refused.`
+      : ''
+  return `If you can add something that helps, ${ways.join(' or ')}, once.${confidence} Then, or when you have nothing to add, answer PASS: your final answer is not posted.`
+}
+
+function describeCandidate(
+  candidate: Exploration['candidates'][number],
+  postCharsMax: number,
+): string {
+  const { author, comments, commentCount } = candidate
+  const post = fence(
+    'post',
+    {
+      id: candidate.postId,
+      author: author.name,
+      kind: author.kind,
+      community: candidate.community,
+      question: candidate.isQuestion,
+      at: new Date(candidate.createdAt).toISOString(),
+    },
+    truncate(`${candidate.title}\n\n${candidate.content}`, postCharsMax / 2),
+  )
+  const share = postCharsMax / 2 / Math.max(1, comments.length)
+  const shown = comments.map(({ author: by, content }) =>
+    fence('comment', { author: by.name, kind: by.kind }, truncate(content, share)),
+  )
+  const missing = commentCount - comments.length
+  return [
+    post,
+    ...shown,
+    ...(missing > 0 ? [`${missing} more comments of this post are not shown.`] : []),
+  ].join('\n')
+}
+
+/** Characters of one request in a session's history. */
+const askedCharsMax = 2_000
+const slugCharsMax = 60
+
+/** Returns the texts of a task's requests, to find facts and skills by. */
+export const toSearchText = (load: LoadedActivation): string =>
+  findRequests(load)
+    .map(({ text }) => text)
+    .join('\n')
+
+/** Returns whether a task is the command `/compact` alone, and whether its requesters can give it in this thread. */
+export function findCompact(load: LoadedActivation): LoadedFacts['compact'] | null {
+  const { task, thread, items, requesters } = load
+  const hasSession = task === 'mention' || task === 'reply' || task === 'dm'
+  if (!hasSession || items.length === 0) return null
+  if (!findRequests(load).every(({ text }) => isCompact(text))) return null
+  const author = thread?.post.author.id
+  const canCompact = ({ id, role }: Requester) => task === 'dm' || role === 'admin' || id === author
+  return requesters.length > 0 && requesters.every(canCompact) ? 'allowed' : 'denied'
+}
+
+/** Whether a text is the command, with or without mentions around it. */
+const isCompact = (text: string): boolean =>
+  text.length <= 200 &&
+  text
+    .replace(/(^|\s)@[\w-]+[,:]?(?=\s|$)/g, ' ')
+    .trim()
+    .toLowerCase() === '/compact'
+
+/** Returns the goal of a task: its requests on one line; empty when there are none. */
+export const toGoal = (load: LoadedActivation): string =>
+  toSingleLine(
+    findRequests(load)
+      .map(({ text }) => text)
+      .join(' / '),
+  )
+    .slice(0, planLimits.goalCharsMax)
+    .toWellFormed()
+
+/** Returns a task's session id and how its session describes it; null when its thread was deleted. */
+export function describeSession(
+  load: LoadedActivation,
+): NonNullable<LoadedFacts['session']> | null {
+  const id = findSessionId(load)
+  if (id === null) return null
+  const requests = findRequests(load)
+  const isPrivate = load.task === 'dm' || load.task === 'manual'
+  return {
+    id,
+    task: [
+      `${describeWakeup(load)}:`,
+      ...requests.map(({ from, text }) =>
+        // the text of a schedule is part of the agent's own definition
+        load.task === 'scheduled'
+          ? truncate(text, askedCharsMax)
+          : fence('asked', toFenceAuthor(from), truncate(text, askedCharsMax)),
+      ),
+    ].join('\n\n'),
+    gist: isPrivate ? '' : composeGist(load, requests),
+  }
+}
+
+/** Returns `{channel}_{chat_id}`, or null when the task has neither thread nor item. */
+function findSessionId({ task, thread, items, agent }: LoadedActivation): string | null {
+  const [first] = items
+  switch (task) {
+    case 'exploration':
+      return `explore_${agent.name}`
+    case 'dm':
+      return first ? `dm_${first.from.name}` : null
+    case 'manual':
+      return first ? `manual_${first.id}` : null
+    case 'scheduled':
+      return first ? `scheduled_${toSlug(first.content)}` : null
+    default:
+      return thread ? `${thread.post.community}_${thread.post.id}` : null
+  }
+}
+
+/** Returns a schedule's id: schedules have no name, so their text is used. */
+const toSlug = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-|-$/g, '')
+    .slice(0, slugCharsMax)
+
+interface TaskRequest {
+  from: Pick<ClaimedItem['from'], 'name' | 'kind'>
+  text: string
+}
+
+/** Finds the requests of a task, which are in its thread unless it has none; of a deleted one nothing is left. */
+function findRequests({ thread, items }: LoadedActivation): TaskRequest[] {
+  return items.map(({ from, postId, commentId, content }) => {
+    if (!thread || postId === null) return { from, text: content }
+    const { post, comments } = thread
+    if (commentId === null) return { from, text: `${post.title}\n\n${post.content}` }
+    const comment = comments.find(({ id }) => id === commentId)
+    const isFromOutside = comment?.author.kind === 'system'
+    return { from: isFromOutside ? comment.author : from, text: comment?.content ?? content }
+  })
+}
+
+function describeWakeup({ task, thread, items }: LoadedActivation): string {
+  if (thread) return `In m/${thread.post.community}, post ${thread.post.id}, you were asked`
+  if (task === 'exploration') return 'You explored the hub'
+  return task === 'scheduled' ? `${describeSchedule(items, 'Your')} gave you` : 'You were given'
+}
+
+function describeSchedule(items: ClaimedItem[], your: 'Your' | 'My'): string {
+  const saver = nameSaver(items)
+  return saver === '' ? `${your} schedule` : `${your} schedule, which ${saver} saved,`
+}
+
+function composeGist({ task, thread, items }: LoadedActivation, requests: TaskRequest[]): string {
+  if (task === 'exploration') return 'I explored the hub.'
+  const place = thread ? ` in m/${thread.post.community} (/p/${thread.post.id})` : ''
+  const asked = requests.map(({ from, text }) => {
+    const by = task === 'scheduled' ? describeSchedule(items, 'My') : `@${from.name}${place}`
+    return `${by}: ${toSingleLine(text)}`
+  })
+  return `${asked.join(' / ')} -`
 }

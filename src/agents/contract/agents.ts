@@ -1,32 +1,23 @@
-/**
- * The agents' API for the hub: waking and watching agents, reading traces, checking definitions.
- * Types only.
- */
 import type { ModelConnection } from '../../hub/contract/models'
 import type { AccountId, ActivationId } from '../../shared/ids'
-import type { DefinitionCheck, DefinitionFiles, DefinitionTemplate } from './definitions'
-import type { KnowledgeApi } from './knowledge'
+import type { RunnerControl } from './coding-agents'
+import type {
+  AgentFormApi,
+  DefinitionCheck,
+  DefinitionFiles,
+  DefinitionTemplate,
+  SchedulesApi,
+} from './definitions'
 import type { ModelApi } from './models'
-import type { PrivateMemoryApi } from './private-memory'
-import type { RunnerControl } from './runners'
-import type { SchedulesApi } from './schedules'
-import type { SessionApi } from './sessions'
-import type { TextDeletion } from './text-deletion'
-import type { TransferApi } from './transfer'
-import type { WatchRequest } from './watching'
-import type { Waterfall } from './waterfall'
+import type { Plan, RunAccess, RunLogProblem, Trace, Waterfall } from './runs'
+import type { KnowledgeApi, PrivateMemoryApi, SessionApi } from './sessions'
 
+export type * from './coding-agents'
 export type * from './definitions'
-export type * from './knowledge'
 export type * from './models'
-export type * from './private-memory'
-export type * from './runners'
-export type * from './schedules'
+export type * from './runs'
+export type * from './scheduler'
 export type * from './sessions'
-export type * from './text-deletion'
-export type * from './transfer'
-export type * from './watching'
-export type * from './waterfall'
 
 export interface AgentState {
   state: 'asleep' | 'working' | 'waiting'
@@ -43,6 +34,7 @@ export interface AgentState {
   publicPlan: Plan | null
 }
 
+/** The agents' API for the hub: waking and watching agents, reading runs, checking definitions. */
 export interface AgentApi {
   /**
    * Wakes the agent to check for tasks, or with `maySteer` for comments that join its run. Resolves when
@@ -102,6 +94,8 @@ export interface AgentApi {
   checkModel(agent: { name: string; etag: string }, model: string): Promise<string>
   /** Returns those of these tools that the agent's definition does not exclude; all when it cannot be used. */
   listUsableTools(agent: { name: string; etag: string }, tools: string[]): Promise<string[]>
+  /** Returns those of these tools that the files of a definition do not exclude; all when they cannot be read. */
+  listToolsOf(files: DefinitionFiles, tools: readonly string[]): string[]
   /** Stores the files in R2 under their etag, where agents read them. */
   saveDefinition(name: string, etag: string, files: DefinitionFiles): Promise<void>
   /** Deletes the files of a version. Idempotent. */
@@ -115,114 +109,60 @@ export interface AgentApi {
   privateMemory: PrivateMemoryApi
   knowledge: KnowledgeApi
   schedules: SchedulesApi
+  /** Definitions as forms show them. */
+  forms: AgentFormApi
   /** Machines that run coding agents. */
   runners: RunnerControl
   /** What backups copy beside the database. */
   transfer: TransferApi
 }
 
-export type * from './scheduler'
-
-/** A run as its pages and the API show it. */
-export interface Trace extends Waterfall {
-  plan: Plan
-  events: RuntimeEvent[]
+/** What an agent deletes: runs that can have read an account's words, and what they stored. */
+export interface TextDeletion {
+  accountId: AccountId
+  /** Whether the account is the agent itself: everything goes. */
+  isOwn: boolean
+  /** Ids of posts whose sessions go. */
+  threads: string[]
+  /** Times in milliseconds since the Unix epoch; `finishedAt` is null for a run that has not ended. */
+  runs: { id: ActivationId; startedAt: number; finishedAt: number | null }[]
 }
 
-// ---------------------------------------------------------------- watching
-
-/**
- * An event of an activation, as clients receive it. `seq` counts from 1 without gaps and is the same
- * for every client at any time. Texts are bounded excerpts.
- */
-export type RuntimeEvent = {
-  seq: number
-  activation_id: ActivationId
-  /** ISO 8601. */
-  at: string
-} & RuntimeEventBody
-
-export type RuntimeEventBody =
-  | { kind: 'task'; type: 'woken' }
-  | { kind: 'task'; type: 'started'; agent: string; model: string }
-  | { kind: 'task'; type: 'parked'; tools: string[] }
-  | { kind: 'task'; type: 'resumed'; decisions: { call_id: string; decision: string }[] }
-  /** A comment joined the run. */
-  | { kind: 'task'; type: 'steered'; from: string; is_moderation: boolean; text: string }
-  /** The outcome is decided; the commit follows. */
-  | { kind: 'task'; type: 'response'; outcome: string; error: Waterfall['error'] }
-  | {
-      kind: 'model'
-      type: 'step-finish'
-      step: number
-      finish_reason: string
-      text: string
-      reasoning: string
-      model_ms: number
-    }
-  | { kind: 'model'; type: 'compacted'; messages: number; tokens_before: number; tokens: number }
-  | {
-      kind: 'metrics'
-      type: 'usage'
-      step: number
-      input_tokens: number
-      cached_tokens: number
-      output_tokens: number
-      cost_microusd: number
-      is_priced: boolean
-      is_estimated: boolean
-    }
-  | { kind: 'tool'; type: 'tool-call'; call_id: string; name: string; arguments: string }
-  | {
-      kind: 'tool'
-      type: 'tool-result'
-      call_id: string
-      name: string
-      is_error: boolean
-      text: string
-      duration_ms: number
-    }
-  /** `quote` is the provider's message. */
-  | { kind: 'warning'; type: 'warning'; code: string; text: string; quote?: string }
-  /** `steps` are the agent's own, sent when the agent revises them; tool calls have their own events. */
-  | {
-      kind: 'plan'
-      type: 'plan'
-      goal: string | null
-      progress: number
-      steps?: { title: string; status: string }[]
-    }
-
-/** Goal, steps and progress of an activation. */
-export interface Plan {
-  /** The task, until the agent sets a goal; null when the task has no words. */
-  goal: string | null
-  /** The agent's own steps, then its tool calls in the order they were requested. */
-  steps: PlanStep[]
-  /** 0 to 1: of the agent's own steps when it wrote any, else of its tool calls. */
-  progress: number
+/** What a watcher of an activation asks for. */
+export interface WatchRequest {
+  activationId: ActivationId
+  /** The last `seq` that the watcher has; 0 for none. */
+  after: number
+  /** `full` shows everything, `thread` hides private content; `outline` also hides the text while it is written. */
+  view: 'full' | 'thread' | 'outline'
+  /** Whether the view was decided knowing that the run uses its requester's account; absent: it was not. */
+  knowsOwnAccount?: boolean
+  tags?: string[] // by which `disconnect` finds the watcher
+  /** When the watcher's access ends, in milliseconds since the Unix epoch; absent: it does not. */
+  until?: number
 }
 
-export interface PlanStep {
-  /** The id of the tool call that is this step; null for a step that the agent wrote itself. */
-  callId: string | null
-  /** What the agent wrote, or the name of the tool. */
-  title: string
-  status: 'pending' | 'running' | 'completed' | 'failed'
-  /** Excerpt of the result of a completed call. */
-  output: string | null
-  /** Why the step failed, or how the end of the run settled it. */
-  reason: string | null
+/** An object of the bucket. */
+export interface StoredFile {
+  key: string
+  /** Base64. */
+  body: string
+  contentType: string | null
+  metadata: Record<string, string>
 }
 
-/**
- * Why a stored log cannot be read: it is truncated or damaged, another version of the hub wrote it, or
- * it has this version and lacks something.
- */
-export type RunLogProblem = 'not_json' | 'other_version' | 'invalid'
-
-/**
- * How much of a run's private content a viewer sees: everything, the final text only, or none of
- * it.
- */
-export type RunAccess = 'all' | 'answer' | 'none'
+/** How backups read and write what agents keep outside of the hub's database. */
+export interface TransferApi {
+  /** Returns the rows of all tables of an agent's object as JSON, of one moment. */
+  readObject(agentId: AccountId): Promise<string>
+  /** Returns why `writeObject` would refuse a content; null when it would write it. */
+  checkObject(agentId: AccountId, content: string): Promise<string | null>
+  /**
+   * Replaces the tables of an agent's object by those that `readObject` returned, and restarts it. Returns why the content
+   * is refused; null when it was written.
+   */
+  writeObject(agentId: AccountId, content: string): Promise<string | null>
+  /** Returns files after a key, in the order of keys, and the key after which the next ones come; null: none do. */
+  readFiles(after: string | null): Promise<{ files: StoredFile[]; next: string | null }>
+  writeFiles(files: StoredFile[]): Promise<void>
+}

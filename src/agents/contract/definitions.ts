@@ -1,7 +1,3 @@
-/**
- * Types of definitions for the hub: files in, facts or problems out. Part of the agents' contract;
- * other modules import them from `contract.ts`.
- */
 import type { ErrorDetail } from '../../shared/errors'
 import type { ExplorationFacts, ScheduleFacts } from './scheduler'
 
@@ -70,7 +66,8 @@ export interface WritingLimits {
 }
 
 export type DefinitionCheck =
-  | { ok: true; facts: DefinitionFacts }
+  /** `toolsVersion`: that of the hub's tools, on which warnings depend; absent: that is for the caller to know. */
+  | { ok: true; facts: DefinitionFacts; toolsVersion?: number }
   /** `path` is `config.yaml:3:brain.model`: file, line, field. */
   | { ok: false; problems: ErrorDetail[] }
 
@@ -81,4 +78,87 @@ export interface DefinitionTemplate {
   /** What the agent does, in a sentence. */
   summary: string
   files: DefinitionFiles
+}
+
+/** How often an agent explores; null: never. */
+export type ExplorationPace = 'staleness' | 'hourly' | 'daily' | null
+
+/** What wakes an agent. */
+export type AnswerField = 'mentions' | 'replies' | 'dms' | 'followUps'
+
+/** A definition as a form shows it: the fields that most agents need. */
+export interface AgentForm {
+  name: string
+  displayName: string
+  description: string
+  /** `provider/model`, or the name of one; empty: whichever the hub has. */
+  model: string
+  /** Requested grants. */
+  grants: string[]
+  /** Null: no limit of its own. */
+  costPerDayMicrousd: number | null
+  exploration: ExplorationPace
+  /** The only schedule, or the one to add; null: none, or more than one, which stay as they are. */
+  schedule: NewSchedule | null
+  /** How many schedules the definition has. */
+  scheduleCount: number
+  answers: Record<AnswerField, boolean>
+  /** What runs it: `native`, or the program of a coding agent. */
+  program: string
+  /** The repository of a coding agent, as `service:owner/name`; empty: none. */
+  repository: string
+  /** Where its work starts from: a branch, a tag or a commit; empty: the default branch. */
+  ref: string
+}
+
+export interface AgentFormApi {
+  /** What `program` can be. */
+  programs: readonly string[]
+  /** Returns what a form shows of a definition; null when its `config.yaml` is no YAML with fields. */
+  read(files: DefinitionFiles): AgentForm | null
+  /** Changes the fields that differ, and nothing else: comments, order and other fields stay as they are. */
+  write(files: DefinitionFiles, form: AgentForm): DefinitionFiles
+}
+
+/** A schedule, as a person writes it. */
+type NewSchedule = Omit<ScheduleFacts, 'key'>
+
+export interface ScheduleEntry extends ScheduleFacts {
+  isPaused: boolean
+  /** The next runs if it is not paused, at most five; milliseconds since the epoch. */
+  nextRuns: number[]
+  /** Runs in the next 24 hours, at most `countedRunsMax`. */
+  runsInDay: number
+}
+
+/** Runs of a schedule that are counted at most. */
+export const countedRunsMax = 100
+
+export type ScheduleEdit =
+  | ({ kind: 'add' } & NewSchedule)
+  /** Replaces time, time zone and task; a paused schedule stays paused. */
+  | ({ kind: 'change'; key: string } & NewSchedule)
+  | { kind: 'pause' | 'resume' | 'delete'; key: string }
+
+/** What a scheduled run begins with, tried on the offline model. It spends nothing and writes nothing. */
+export interface Rehearsal {
+  /** Messages of the first prompt, without what the agent remembers then. */
+  prompt: { role: string; text: string }[]
+  /** What the offline model does first: a tool call, or its answer. */
+  firstStep: { tool: string; arguments: string } | { answer: string }
+  /** Model calls and tool calls of a run at most. */
+  stepsMax: number
+  toolCallsMax: number
+}
+
+export interface SchedulesApi {
+  /** Returns the entries of `behavior.schedule` in their order; none for files that are not valid. */
+  list(files: DefinitionFiles, now: number): ScheduleEntry[]
+  /** Returns the files with the change; comments and other fields stay. Null when the entry is not there. */
+  edit(files: DefinitionFiles, edit: ScheduleEdit): DefinitionFiles | null
+  /** Null for files that are not valid. */
+  rehearse(
+    files: DefinitionFiles,
+    schedule: { task: string; savedBy: string },
+  ): Promise<Rehearsal | null>
 }

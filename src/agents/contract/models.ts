@@ -1,8 +1,7 @@
-/** Types of model providers and of a test call. Part of the agents' contract: others import them from `contract.ts`. */
-import type { ModelConnection } from '../../hub/contract/models'
+import type { KeyProblem, ModelConnection } from '../../hub/contract/models'
 
-/** Where the key of a provider, or the address of one without a key, comes from. */
-export type ProviderSource = 'environment' | 'page' | 'none'
+/** Where the key of a provider, or the address of one without a key, comes from; `binding`: the platform needs neither. */
+type ProviderSource = 'environment' | 'page' | 'binding' | 'none'
 
 export interface ProviderState {
   /** The first half of `provider/model`. */
@@ -11,6 +10,8 @@ export interface ProviderState {
   source: ProviderSource
   /** Whether agents can use it. */
   isReady: boolean
+  /** Why agents do not use the key that an admin set; null: they do, or there is none. */
+  keyProblem: KeyProblem | null
   needsKey: boolean
   /** The environment variable of its key, and that of its base URL. */
   keySetting: string
@@ -19,6 +20,14 @@ export interface ProviderState {
   baseUrl: string | null
   /** The model of definitions that name none, without the provider; null: there is none. */
   defaultModel: string | null
+  /** The most that a test call to that model takes; null without one. */
+  testCost: TestCost | null
+}
+
+/** In tokens, and in micro-dollars; null: the price is unknown. */
+export interface TestCost {
+  tokens: number
+  microusd: number | null
 }
 
 /** A model with a known price, in micro-dollars per million tokens. */
@@ -35,7 +44,7 @@ export interface ModelPrice {
 }
 
 /** The most that a test call can take, before it is made. */
-export interface TrialPlan {
+interface TrialPlan {
   /** `provider/model`. */
   model: string
   microusd: number
@@ -62,6 +71,8 @@ export interface TrialResult {
   text: string
   /** Why the call failed, for people; null when it succeeded. */
   failure: string | null
+  /** What the failure says of the key; null when the call succeeded. */
+  problem: KeyProblem | null
 }
 
 /** Model providers as the hub shows them, and a call that tests one. */
@@ -71,8 +82,14 @@ export interface ModelApi {
   /** The models that definitions with `provider: auto` can use, the preferred one first. */
   listAuto(connections: readonly ModelConnection[]): string[]
   listPrices(connections: readonly ModelConnection[]): ModelPrice[]
+  /** Returns the prices of models of a provider; null: unknown. */
+  findPrices(
+    provider: string,
+    models: readonly string[],
+    connections: readonly ModelConnection[],
+  ): (Pick<ModelPrice, 'input' | 'output'> | null)[]
   /** @throws VALIDATION for a model that this hub cannot call */
   planTrial(model: string, connections: readonly ModelConnection[]): TrialPlan
-  /** Makes one short call. Never throws for a failure of the provider. */
+  /** Makes one short call, also with a key that agents do not use. Never throws for a failure of the provider. */
   tryModel(model: string, connections: readonly ModelConnection[]): Promise<TrialResult>
 }

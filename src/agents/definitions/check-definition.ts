@@ -1,20 +1,25 @@
 import type { GrantPolicy, ModelConnection } from '../../hub/contract/hub'
+import type { ToolRestrictions } from '../../mcp-servers/contract/tools'
+import { definitionLimits } from '../../shared/config'
 import type { ErrorDetail } from '../../shared/errors'
 import { formatNearest } from '../../shared/find-nearest'
 import { autoProvider } from '../../shared/settings'
 import type { DefinitionCheck, DefinitionFiles } from '../contract/agents'
+import type { AdminField } from '../contract/definitions'
 import { calculateCostMax } from '../models/catalogue'
-import { findNameProblems } from '../models/check-names'
+import { findNameProblems, protocolsOf, providersFor } from '../models/choose-model'
 import type { Model, ModelChoice, Prices } from '../models/model-port'
-import { findAdminFields } from './admin-fields'
 import type { Config } from './config-schema'
 import { computeDuration, type Definition } from './definition'
-import { computeDefinitionEtag } from './definition-etag'
-import { readExplorationFacts, readSchedules } from './exploration-facts'
-import { findUnfitModels } from './find-unfit-models'
-import { limitDetails, readDefinition } from './read-definition'
-import { isGrant } from './unusable-fields'
-import { warnUnpriced } from './warn-unpriced'
+import { computeDefinitionEtag } from './definition-store'
+import { findProgram, programs, programsFor, sharedProtocols } from './executors'
+import { isGrant } from './known-fields'
+import {
+  limitDetails,
+  readDefinition,
+  readExplorationFacts,
+  readSchedules,
+} from './read-definition'
 import type { YamlSource } from './yaml-source'
 
 /**
@@ -25,7 +30,7 @@ const floorCall = { input: 0, output: 256 }
 const wantedInput = 48_000
 
 /** What this hub offers to definitions. */
-export interface HubOffer {
+interface HubOffer {
   /** Lists the models that can be called now, the preferred one first. */
   listModels: (choice: ModelChoice) => Model[]
   /** The model providers that admins set up; none by default. */
@@ -96,6 +101,7 @@ export async function checkDefinition(
         ...warnUnknownHooks(definition, hookNames, source),
         ...warnTooWideGrants(definition, isTooWide, source),
         ...warnUnknownGrants(config, { isTooWide, hasTool, listServers }, source),
+        ...warnUnlistedServers(config, definition, hasTool, source),
         ...warnMissingSkillGrants(definition, isGranted, source),
         ...warnUnavailableAlternatives(definition, models, source),
         ...warnSubstitution(definition.brain, model, source),
@@ -266,12 +272,40 @@ const warnUnknownGrants = (
     const path = source.locate(['capabilities', 'grants', index])
     const server = grant.split(':')[0] ?? ''
     // An admin can have added a server of any name.
-    const isOfMachine = machineServer.test(server) && !listServers().includes(server)
-    const message = isOfMachine
-      ? 'No effect: agents on this hub have no shell and no disk'
-      : `No effect: no tool of this hub needs ${grant}. See /tools for the grants there are, or ask an admin to add a server with such tools`
+    const hasServer = listServers().includes(server)
+    const message =
+      machineServer.test(server) && !hasServer
+        ? 'No effect: agents on this hub have no shell and no disk'
+        : `No effect: no tool of this hub needs ${grant}. ${hasServer ? explainHidden(server) : seeTools}`
     return [{ path, message }]
   })
+
+const seeTools =
+  'See /tools for the grants there are, or ask an admin to add a server with such tools'
+
+const explainHidden = (server: string): string =>
+  `The server ${server} is there: see /tools for the grants of its tools, or ask an admin to allow those that are still hidden`
+
+/** Servers whose tools come with any other tool. */
+const impliedServers = ['results', 'skills']
+
+/** Warns of grants for tools of a server that a list of servers leaves out. */
+function warnUnlistedServers(
+  { capabilities }: Config,
+  { toolRestrictions: { servers } }: Definition,
+  hasTool: HubOffer['hasTool'],
+  source: YamlSource,
+): ErrorDetail[] {
+  if (servers.length === 0) return []
+  return (capabilities?.grants ?? []).flatMap((grant, index) => {
+    const [server = ''] = grant.split(':')
+    const isOpen = server.includes('*') || [...servers, ...impliedServers].includes(server)
+    if (isOpen || !hasTool(grant)) return []
+    const path = source.locate(['capabilities', 'grants', index])
+    const message = `No effect: capabilities.mcp_servers does not list ${server}, so its tools are left out. Add ${server} to that list`
+    return [{ path, message }]
+  })
+}
 
 /** Warns of skills that require grants which the definition does not request: they are never used. */
 function warnMissingSkillGrants(
@@ -298,4 +332,126 @@ function warnSubstitution(brain: ModelChoice, model: Model, source: YamlSource):
   return [
     { path, message: `No key for ${requested}: the offline model answers until a key is set` },
   ]
+}
+
+type Behavior = NonNullable<Config['behavior']>
+
+/** A field by its path, and its value when only an admin may set it to that. */
+type Reserved = [path: string, value: unknown]
+
+const above = (value: number | undefined, most: number) =>
+  value !== undefined && value > most ? value : undefined
+const below = (value: number | undefined, least: number) =>
+  value !== undefined && value < least ? value : undefined
+
+const listReservedBehavior = ({ priority, discovery, limits = {} }: Behavior): Reserved[] => [
+  ['behavior.priority', priority === 'critical' ? priority : undefined],
+  ['behavior.discovery.weight', above(discovery?.weight, 1)],
+  ['behavior.limits.max_daily_posts', above(limits.max_daily_posts, definitionLimits.dailyPosts)],
+  [
+    'behavior.limits.max_daily_comments',
+    above(limits.max_daily_comments, definitionLimits.dailyComments),
+  ],
+  [
+    'behavior.limits.max_responses_per_thread',
+    above(limits.max_responses_per_thread, definitionLimits.responsesPerThread),
+  ],
+  [
+    'behavior.limits.min_interval_seconds',
+    below(limits.min_interval_seconds, definitionLimits.intervalSeconds),
+  ],
+]
+
+const listReservedProgram = ({ type, capabilities, runs_on, workspace }: Config): Reserved[] => [
+  ['type', type === 'native' ? undefined : type],
+  ['capabilities.builtin', capabilities?.builtin === 'none' ? undefined : capabilities?.builtin],
+  ['runs_on', runs_on?.length ? runs_on : undefined],
+  ['workspace', workspace],
+]
+
+/** With where the key goes: another provider or address is another use of it. */
+const listReservedKeys = ({ brain }: Config): Reserved[] => [
+  ['brain.api_base', brain?.api_base],
+  [
+    'brain.api_key_env',
+    brain?.api_key_env && [brain.api_key_env, brain.provider, brain.model, brain.api_base],
+  ],
+]
+
+/** A model that the definition names and that no budget in dollars counts. */
+function listUnpriced({ brain }: Config, models: Model[]): Reserved[] {
+  const isNamed = brain?.model !== undefined || brain?.alternatives !== undefined
+  const unpriced = models.filter(({ prices, isOffline }) => prices === null && !isOffline)
+  const names = unpriced.map(({ id }) => id)
+  return [['brain.model', isNamed && names.length > 0 ? names : undefined]]
+}
+
+/**
+ * Finds the fields of a config that reach beyond the agent, so that only an admin may set them: where
+ * requests and keys go, what runs it, and what it takes from others' share of the hub.
+ */
+function findAdminFields(config: Config, source: YamlSource, models: Model[]): AdminField[] {
+  const { behavior, hooks } = config
+  const reserved: Reserved[] = [
+    ...listReservedProgram(config),
+    ...listReservedKeys(config),
+    ...listUnpriced(config, models),
+    ['hooks.disable', hooks?.disable?.length ? hooks.disable : undefined],
+    ...listReservedBehavior(behavior ?? {}),
+  ]
+  return reserved.flatMap(([field, value]) =>
+    value === undefined
+      ? []
+      : [{ field, path: source.locate(field.split('.')), value: JSON.stringify(value) }],
+  )
+}
+
+/** Finds models of a coding agent whose provider speaks none of its protocols, with what would work. */
+function findUnfitModels(
+  { executor, brain }: Pick<Definition, 'executor' | 'brain'>,
+  models: Pick<Model, 'id' | 'provider'>[],
+  source: YamlSource,
+): ErrorDetail[] {
+  const program = findProgram(executor)
+  if (program === null) return []
+  const providers = providersFor(programs[program].protocols)
+  return models.flatMap(({ id, provider }) => {
+    const spoken = protocolsOf(provider)
+    if (sharedProtocols(program, spoken).length > 0) return []
+    const others = programsFor(spoken)
+    const types = others.length > 0 ? `, or set type to ${others.join(' or ')}` : ''
+    const message = `${program} cannot use ${id}: it needs a model of ${providers.join(' or ')}. Choose one${types}`
+    return [{ path: source.locate(locateModel(brain, id)), message }]
+  })
+}
+
+function locateModel({ provider, alternatives }: Definition['brain'], id: string): PropertyKey[] {
+  const index = (alternatives ?? []).indexOf(id)
+  if (index >= 0) return ['brain', 'alternatives', index]
+  return ['brain', provider === undefined ? 'model' : 'provider']
+}
+
+/** Warns of models that are named like one with a known price: that price is not theirs, so they have none. */
+const warnUnpriced = (models: Model[], source: YamlSource): ErrorDetail[] =>
+  models.flatMap(({ id, similarTo }) =>
+    similarTo === undefined
+      ? []
+      : [
+          {
+            path: source.locate(['brain', 'model']),
+            message: `No price of ${id} is known, only that of ${similarTo}: budgets count its tokens and no dollars. An admin can set its price at /models`,
+          },
+        ],
+  )
+
+/** Returns those of these tools that the files of a definition do not exclude; all when they cannot be read. */
+export function listToolsOf(
+  files: DefinitionFiles,
+  tools: readonly string[],
+  isExcluded: (restrictions: ToolRestrictions, tool: string) => boolean,
+): string[] {
+  const read = readDefinition(files)
+  if (!read.ok) return [...tools]
+  const { toolRestrictions } = read.definition
+  return tools.filter((tool) => !isExcluded(toolRestrictions, tool))
 }

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { findExpressionMark } from '../../shared/blocked-pattern'
 import { activationLimits, definitionLimits, limits, profileIterations } from '../../shared/config'
+import { findExpressionMark } from '../../shared/glob'
 import { builtinTools } from '../../shared/runner-protocol'
 import { autoProvider, modelProviders } from '../../shared/settings'
-import { executorTypes } from '../executors/executor'
+import { executorTypes } from './executors'
 
 /**
  * Schema of `config.yaml` in a definition. Field names follow the hub-social family, so that existing

@@ -1,8 +1,6 @@
 import type { DefinitionFiles } from '../contract/agents'
 import type { Definition } from './definition'
-import { computeDefinitionEtag } from './definition-etag'
-import { configFile, promptFile } from './definition-files'
-import { readDefinition } from './read-definition'
+import { configFile, promptFile, readDefinition } from './read-definition'
 
 export interface DefinitionStore {
   /** Saves the files of a version; idempotent. */
@@ -65,4 +63,12 @@ async function readFolder(bucket: R2Bucket, folder: string): Promise<DefinitionF
     return text === undefined ? [] : [[key.slice(folder.length), text] as const]
   })
   return Object.fromEntries((await Promise.all(read)).flat())
+}
+
+/** Returns the SHA-256 of paths and contents, sorted by path, in hex: equal files have equal etags. */
+export async function computeDefinitionEtag(files: DefinitionFiles): Promise<string> {
+  const sorted = Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1))
+  const bytes = new TextEncoder().encode(JSON.stringify(sorted))
+  const digest = await crypto.subtle.digest('SHA-256', bytes)
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import type { ToolRestrictions } from '../../mcp-servers/contract/tools'
 import {
   activationLimits,
@@ -6,14 +7,15 @@ import {
   memoryLimits,
   profileIterations,
 } from '../../shared/config'
+import type { ErrorDetail } from '../../shared/errors'
 import type { BuiltinTools } from '../../shared/runner-protocol'
 import type { WritingLimits } from '../contract/agents'
-import type { ExecutorType } from '../executors/executor'
 import type { HookSwitches } from '../hooks/hook'
 import type { Model, ModelChoice } from '../models/model-port'
 import type { Config } from './config-schema'
-import type { Skill } from './read-skill'
-import { isGrant, isKeyVariable } from './unusable-fields'
+import type { ExecutorType } from './executors'
+import { isGrant, isKeyVariable } from './known-fields'
+import { readYaml, type YamlBudget } from './yaml-source'
 
 /** An agent's definition with defaults, ceilings and templates applied. */
 export interface Definition {
@@ -194,5 +196,54 @@ function readAnswers(behavior: NonNullable<Config['behavior']>): Definition['wak
     replies: read('respond_to_replies'),
     dms: read('respond_to_dms'),
     followUps: behavior.follow_threads ?? true,
+  }
+}
+
+/** A skill (AgentSkills convention): Markdown with front matter. */
+export interface Skill {
+  name: string
+  description: string
+  requiresGrants: string[]
+  triggers: { keywords: string[]; communities: string[] }
+  body: string
+}
+
+const texts = z.array(z.string().trim().min(1).max(100)).max(100).default([])
+
+const frontMatter = z.object({
+  name: z.string().trim().min(1).max(64),
+  description: z.string().trim().min(1).max(1_024),
+  requires_grants: texts,
+  triggers: z.object({ keywords: texts, communities: texts }).prefault({}),
+})
+
+/** Parses a SKILL.md file: YAML front matter, then the text. */
+export function readSkill(
+  file: string,
+  text: string,
+  budget: YamlBudget,
+): { ok: true; skill: Skill } | { ok: false; problems: ErrorDetail[] } {
+  const lines = text.replaceAll('\r\n', '\n')
+  const parts = /^\uFEFF?---[ \t]*\n([\s\S]*?)\n---[ \t]*(?:\n|$)([\s\S]*)$/.exec(lines)
+  if (!parts) {
+    const message = 'Front matter is missing. Add name and description between two lines of ---'
+    return { ok: false, problems: [{ path: `${file}:1:front matter`, message }] }
+  }
+  const [, head = '', body = ''] = parts
+  const read = readYaml(file, head, budget, 2)
+  if (!read.ok) return read
+  const parsed = frontMatter.safeParse(read.source.value ?? {})
+  if (!parsed.success) {
+    const issues = parsed.error.issues.slice(0, definitionLimits.detailsMax)
+    const problems = issues.map(({ path, message }) => ({
+      path: read.source.locate(path),
+      message,
+    }))
+    return { ok: false, problems }
+  }
+  const { name, description, requires_grants, triggers } = parsed.data
+  return {
+    ok: true,
+    skill: { name, description, requiresGrants: requires_grants, triggers, body: body.trim() },
   }
 }

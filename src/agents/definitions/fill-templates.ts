@@ -21,6 +21,9 @@ const templates: Record<string, (config: Config) => string | undefined> = {
   follow_agents: ({ interests }) => interests?.follow_agents?.join(', '),
 }
 
+/** The fields that a prompt can name as `{{field}}`. */
+export const templateFields: readonly string[] = Object.keys(templates)
+
 const shortNames: Record<string, string> = {
   'brain.provider': 'provider',
   'brain.model': 'model',
@@ -62,11 +65,10 @@ function findTemplate(key: string): ((config: Config) => string | undefined) | u
 }
 
 function toUnknown(file: string, before: string, whole: string): ErrorDetail {
-  const known = Object.keys(templates)
-  const nearest = formatNearest(whole.slice(2, -2).trim(), known)
+  const nearest = formatNearest(whole.slice(2, -2).trim(), templateFields)
   return {
     path: `${file}:${before.split('\n').length}:${whole}`,
-    message: `Unknown template. Use one of ${known.join(', ')}${nearest}`,
+    message: `Unknown template. Use one of ${templateFields.join(', ')}${nearest}`,
   }
 }
 

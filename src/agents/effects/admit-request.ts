@@ -1,20 +1,35 @@
+import type { RenewResult, Reservation } from '../../hub/contract/hub'
 import { codingAgents } from '../../shared/config'
 import type {
   ModelPlace,
   ModelRequestAdmission,
   ModelRequestFacts,
   ModelRequestRefusal,
+  ModelRequestResult,
 } from '../contract/coding-agents'
-import { sharedProtocols } from '../executors/programs'
-import { decideRequest } from '../loop/admit-request'
-import type { LoopEvent, LoopEventOf } from '../loop/event'
+import { sharedProtocols } from '../definitions/executors'
+import type { Charge, LoopEvent, LoopEventOf } from '../loop/event'
+import { decideRequest, sumOpen } from '../loop/program'
+import type { OpenRequest, ProgramState } from '../loop/state'
+import { protocolsOf } from '../models/choose-model'
 import type { Model } from '../models/model-port'
-import { protocolsOf } from '../models/model-protocols'
-import { type EffectContext, notifyWatchers, resolveModel } from './effect-context'
-import { type PricedCall, worstCaseCharge } from './price-call'
-import { toPricedRequest } from './price-request'
-import { readWork, type Work } from './read-work'
-import { reserveRequest } from './reserve-request'
+import { findNewItems } from './commit'
+import {
+  type EffectContext,
+  findLoadedFacts,
+  notifyWatchers,
+  readWork,
+  resolveModel,
+  type Work,
+} from './effect-context'
+import {
+  affordableOutputTokens,
+  type PricedCall,
+  toCountedCharge,
+  worstCaseCharge,
+  worstCaseReservation,
+} from './price-call'
+import { outputTokensLeast, renewReservation } from './reserve-call'
 
 interface Desk {
   /** Whether the request is of the current attempt of a program that works. */
@@ -79,6 +94,7 @@ function record(
     request,
     protocol: facts.protocol,
     worst: worstCaseCharge(call),
+    ...(!isNameOf(call.model, facts.model) && { isAside: true }),
     ...(maySteer && { maySteer: true }),
   })
   const { open = [] } = context.getActivation().state.program ?? {}
@@ -109,6 +125,10 @@ const canUse = ({ facts }: Work, { provider }: Model, { protocol }: ModelRequest
   facts.program !== undefined &&
   sharedProtocols(facts.program.type, protocolsOf(provider)).includes(protocol)
 
+/** Whether a program asks for the run's model: `provider/model` without or with its provider. */
+const isNameOf = ({ id }: Pick<Model, 'id'>, asked: string): boolean =>
+  asked === id || asked === id.slice(id.indexOf('/') + 1)
+
 /** Messages for the program, which shows them to its log. */
 const messages: Record<ModelRequestRefusal, string> = {
   not_running: 'This run is over.',
@@ -137,3 +157,93 @@ const refuseForNow = (
   message: 'Too many requests are in flight. Retry in a moment.',
   retryAt,
 })
+
+type RequestReservation =
+  /** The answer may have at least one token. */
+  | { kind: 'reserved'; outputTokens: number; maySteer: boolean }
+  | { kind: 'wait'; retryAt: number }
+  | {
+      kind: 'refused'
+      refusal: Pick<LoopEventOf<'request_refused'>, 'reason' | 'shortage' | 'needs'>
+    }
+
+/**
+ * Reserves the worst case of a program's model request beside that of its open requests, whose usage is not known
+ * yet. The first one uses the reservation of LOAD where that is sufficient.
+ */
+async function reserveRequest(
+  context: EffectContext,
+  call: PricedCall,
+  program: ProgramState,
+): Promise<RequestReservation> {
+  const { state, events } = context.getActivation()
+  const facts = findLoadedFacts(events)
+  const wanted = call.request.maxOutputTokens
+  const isFirst = program.requests === 0 && state.settled === null
+  const isReserved = call.model.id === (facts?.modelOverride ?? facts?.reservedModel)
+  if (isFirst && isReserved && context.hubSnapshot) {
+    const outputTokens = affordableOutputTokens(call, context.hubSnapshot.reservation)
+    if (outputTokens >= wanted) return { kind: 'reserved', outputTokens, maySteer: false }
+  }
+  const open = sumOpen(program)
+  const withOpen = (outputTokens: number) => {
+    const { tokens, microusd } = worstCaseReservation(call, outputTokens)
+    return { tokens: tokens + open.tokens, microusd: microusd + open.microusd }
+  }
+  const floor = withOpen(Math.min(outputTokensLeast, wanted))
+  const money = { want: withOpen(wanted), floor, held: open }
+  const answer = await renewReservation(context, money, call.model.id)
+  if (answer.kind === 'wait') return { kind: 'wait', retryAt: answer.retryAt }
+  if (answer.kind === 'refused') return toRefusal(answer, floor)
+  const { tokens, microusd } = answer.reservation
+  const outputTokens = affordableOutputTokens(call, {
+    tokens: tokens - open.tokens,
+    microusd: microusd - open.microusd,
+  })
+  if (outputTokens < 1) return toRefusal({ kind: 'refused', reason: 'budget_exhausted' }, floor)
+  const maySteer = findNewItems(context, answer.steering ?? []).length > 0
+  return { kind: 'reserved', outputTokens, maySteer }
+}
+
+/** @param needs the least that the request needs of a budget */
+function toRefusal(
+  answer: Extract<RenewResult, { kind: 'refused' }>,
+  needs: Reservation,
+): RequestReservation {
+  const { reason } = answer
+  if (reason !== 'budget_exhausted') return { kind: 'refused', refusal: { reason } }
+  const { shortage } = answer
+  return { kind: 'refused', refusal: { reason, needs, ...(shortage && { shortage }) } }
+}
+
+/** Returns a program's request for its price. The upper bound of its prompt is reserved. */
+export const toPricedRequest = (
+  model: PricedCall['model'],
+  promptTokensMax: number,
+  maxOutputTokens: number,
+): PricedCall => ({
+  model,
+  request: { maxOutputTokens },
+  promptTokens: promptTokensMax,
+  promptTokensMax,
+  wideBytes: 0,
+  ratio: { mean: 1, high: 1 },
+})
+
+/**
+ * Returns the charge of a request: what its provider counted. Without a count it is the worst case that was reserved,
+ * since nobody knows how far the provider came; null when it bills nothing.
+ *
+ * @param model null when it is not known any more
+ */
+export function toRequestCharge(
+  model: Pick<Model, 'id' | 'prices'> | null,
+  { worst }: Pick<OpenRequest, 'worst'>,
+  { usage, mayBeCharged }: Pick<ModelRequestResult, 'usage' | 'mayBeCharged'>,
+  durationMs: number,
+): Charge | null {
+  if (usage === null && !mayBeCharged) return null
+  // The prices that were reserved are those of the model at that time.
+  if (usage === null || !model || model.id !== worst.model) return { ...worst, durationMs }
+  return toCountedCharge(model, worst, usage, durationMs)
+}

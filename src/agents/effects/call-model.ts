@@ -1,30 +1,54 @@
-import { applyRequestHooks } from '../hooks/apply-request-hooks'
+import { memoryLimits } from '../../shared/config'
+import { buildStatusTail, createStatusPlaceholder } from '../context/status-tail'
+import type { Definition } from '../definitions/definition'
 import type { HookTiming } from '../hooks/hook'
-import type { SentCall } from '../journal'
+import { applyRequestHooks } from '../hooks/hook-runner'
 import { formatWindowWarning } from '../loop/compaction'
-import { outputTokensFloor } from '../loop/estimate'
-import type { CallFacts, LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
-import type { ModelAnswer } from '../loop/message'
-import { hasUsedOwnAccount } from '../loop/own-account'
-import { refreshFileUse } from './compose-status'
-import { type EffectContext, notifyWatchers, refreshTools, toHookContext } from './effect-context'
-import { measurePrompt, type Prompt } from './measure-prompt'
-import { recordCount } from './model-ratios'
-import { type CallEffect, type ConversationPlan, planCall, updatePlan } from './plan-call'
+import type {
+  CallFacts,
+  LoadedFacts,
+  LoopEvent,
+  LoopEventOf,
+  RequestParameters,
+} from '../loop/event'
 import {
+  type Message,
+  type ModelAnswer,
+  type ModelFailure,
+  outputTokensFloor,
+} from '../loop/message'
+import { hasUsedOwnAccount } from '../loop/privacy'
+import type { Effect } from '../loop/state'
+import { buildTranscript } from '../loop/transcript'
+import type { Model } from '../models/model-port'
+import type { SentCall } from '../storage/journal'
+import {
+  type EffectContext,
+  findRatio,
+  listTools,
+  notifyWatchers,
+  readWork,
+  recordCount,
+  refreshTools,
+  resolveModel,
+  toHookContext,
+  toToolCaller,
+  type Work,
+} from './effect-context'
+import {
+  addPromptSizes,
   affordableOutputTokens,
   boundPromptTokens,
   type CallPlan,
+  measurePrompt,
   measurePromptSize,
+  type Prompt,
+  type PromptTokens,
   toCharge,
   toFailureCharge,
   worstCaseCharge,
 } from './price-call'
-import { readWork, type Work } from './read-work'
-import { recordRequest } from './record-request'
-import { reportRecovery } from './report-recovery'
-import { type ReservationResult, reserveCall } from './reserve-call'
-import { watchUsage } from './watch-usage'
+import { type ReservationResult, reserveCall, watchUsage } from './reserve-call'
 
 /**
  * Makes one model call: reserves its worst case, calls the model, and returns the answer with its
@@ -66,7 +90,7 @@ export async function callModel(
     return { ...base, type: 'model_failed', failure, charge, jitter: deps.random() }
   }
   const charge = toCharge(plan, result.answer, at - startedAt)
-  context.inFlight = { effectId: effect.id, measure: () => charge }
+  context.inFlight = { effectId: effect.id, measure: () => charge, text: result.answer.text }
   recordCount(context, plan, charge)
   await reportRecovery(context, null)
   const hooks = [...timings, ...(await runAnswerHooks(context, work, result.answer))]
@@ -200,7 +224,11 @@ async function callStreaming(context: EffectContext, { model, request }: CallPla
   const { activationId } = state
   if (!activationId) throw new Error('a model call without an activation')
   const call = stream.beginCall(activationId, hasUsedOwnAccount(events))
+  const { inFlight } = context
   request.onDelta = (delta) => {
+    if (delta.kind === 'text' && inFlight) {
+      inFlight.text = delta.isWhole ? delta.text : inFlight.text + delta.text
+    }
     if (delta.kind === 'text' && context.doing !== 'writing') {
       context.doing = 'writing'
       stream.publishDoing(activationId, 'writing')
@@ -211,5 +239,180 @@ async function callStreaming(context: EffectContext, { model, request }: CallPla
     return await model.call(request)
   } finally {
     stream.endCall(call)
+  }
+}
+
+type CallEffect = Extract<Effect, { type: 'call_model' }>
+
+/**
+ * A model call that continues the conversation. The status and the tools, which follow the
+ * conversation, are rebuilt after every renewal.
+ */
+interface ConversationPlan extends CallPlan {
+  conversation: PromptTokens
+}
+
+/** Returns the request of the next model call, with the size of its prompt. */
+function planCall(
+  context: EffectContext,
+  { facts, definition }: Work,
+  { mustRenew }: CallEffect,
+  signal: AbortSignal,
+): ConversationPlan {
+  const { model } = resolveModel(context, definition, facts)
+  const messages = buildTranscript(context.getActivation().events)
+  const conversation = sizeConversation(context, messages)
+  const status = mustRenew ? createStatusPlaceholder(context.deps.hubName) : composeStatus(context)
+  messages.push(status)
+  const { tools } = listTools(context, facts, model)
+  const size = addPromptSizes(conversation, measurePromptSize({ messages: [status], tools }))
+  const { temperature, topP } = definition.brain
+  return {
+    model,
+    conversation,
+    ...size,
+    ...findRatio(context, model.id),
+    request: {
+      messages,
+      tools,
+      maxOutputTokens: capOutput(context, model, definition, size),
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(topP === undefined ? {} : { topP }),
+      cacheKey: context.agentId,
+      signal,
+    },
+  }
+}
+
+/** Returns the most tokens that the answer may have. */
+const capOutput = (
+  context: EffectContext,
+  model: Model,
+  { limits }: Definition,
+  size: PromptTokens,
+): number => {
+  const { state } = context.getActivation()
+  // the provider's count of earlier messages is more accurate than a lower estimate
+  const promptTokens = Math.max(state.promptTokens, size.promptTokens)
+  return Math.min(
+    model.outputTokensMax,
+    limits.outputTokens,
+    // providers refuse a prompt and an answer that together exceed the window
+    Math.max(outputTokensFloor, model.contextTokens - promptTokens),
+    // the token limit of the activation
+    Math.max(outputTokensFloor, state.limits.tokens - state.tokens - promptTokens),
+  )
+}
+
+/**
+ * Returns the size of the messages. The first prompt was measured before, unless another machine
+ * resumed the activation or a compaction changed it.
+ */
+function sizeConversation(
+  { firstPrompt: first }: EffectContext,
+  messages: Message[],
+): PromptTokens {
+  const startsWithFirst = first?.messages.every((message, index) => message === messages[index])
+  if (!first || !startsWithFirst) return measurePromptSize({ messages, tools: [] })
+  const rest = messages.slice(first.messages.length)
+  return addPromptSizes(first.size, measurePromptSize({ messages: rest, tools: [] }))
+}
+
+/** Rebuilds status and tools after a renewal, which returns the current policy and budgets. */
+function updatePlan(
+  context: EffectContext,
+  { facts, definition }: Work,
+  plan: ConversationPlan,
+): void {
+  const { request } = plan
+  const status = composeStatus(context)
+  request.messages[request.messages.length - 1] = status
+  request.tools = listTools(context, facts, plan.model).tools
+  const rest = measurePromptSize({ messages: [status], tools: request.tools })
+  Object.assign(plan, addPromptSizes(plan.conversation, rest))
+  request.maxOutputTokens = capOutput(context, plan.model, definition, plan)
+}
+
+/** Returns the status message at the end of the prompt. */
+function composeStatus(context: EffectContext): Message {
+  const { deps, hubSnapshot: grants } = context
+  const text = buildStatusTail({
+    state: context.getActivation().state,
+    environment: grants?.environment ?? null,
+    storageBytes: readStorageBytes(context),
+    files: context.fileUse?.use ?? null,
+    hubName: deps.hubName,
+    now: deps.clock.now(),
+  })
+  return { role: 'user', text }
+}
+
+/** Measures the agent's files for the status, at most once per interval and for each activation. */
+async function refreshFileUse(context: EffectContext, facts: LoadedFacts): Promise<void> {
+  const { deps, fileUse, hubSnapshot } = context
+  const { activationId } = context.getActivation().state
+  const at = deps.clock.now()
+  const isFresh =
+    fileUse?.activationId === activationId && at - fileUse.at <= memoryLimits.storageBytesEveryMs
+  if (!hubSnapshot || isFresh) return
+  const measuring = deps.tools.measureFiles(toToolCaller(context, facts), hubSnapshot.policy)
+  // Without the line the run goes on: it only informs.
+  const use = measuring && (await measuring.catch(() => null))
+  context.fileUse = { at, activationId, use }
+}
+
+/**
+ * Returns the size of the agent's storage, measured at most once per interval because the database
+ * counts its pages for it. Null for an agent without memory.
+ */
+function readStorageBytes(context: EffectContext): number | null {
+  if (!context.definition?.definition.memory.isEnabled) return null
+  const at = context.deps.clock.now()
+  if (!context.storageSize || at - context.storageSize.at > memoryLimits.storageBytesEveryMs) {
+    context.storageSize = { at, bytes: context.memory.storageBytes }
+  }
+  return context.storageSize.bytes
+}
+
+/**
+ * Returns the parameters of a model call for the journal. The messages follow from the journal, but
+ * for the last one.
+ */
+function recordRequest(context: EffectContext, { model, request }: CallPlan): RequestParameters {
+  const { messages, tools, maxOutputTokens, temperature, topP } = request
+  const { activationId } = context.getActivation().state
+  const names = tools.map(({ name }) => name)
+  const last = context.lastTools
+  const isSame = last?.activationId === activationId && last.names.join() === names.join()
+  context.lastTools = { activationId, names }
+  const status = messages.at(-1)
+  return {
+    model: model.id,
+    maxOutputTokens,
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(isSame ? {} : { tools: names }),
+    status: status && 'text' in status ? status.text : '',
+  }
+}
+
+/** Failures that do not show whether the provider is back. */
+const inconclusive: readonly ModelFailure['code'][] = ['TIMEOUT', 'CANCELLED', 'HUB_UNREACHABLE']
+
+/**
+ * Reports that a provider that was down has answered, and wakes the agents that wait for it. Only
+ * the run that was resumed to try it does. A lost report is made up for by the next attempt.
+ */
+async function reportRecovery(
+  { deps, getActivation }: EffectContext,
+  failure: ModelFailure | null,
+): Promise<void> {
+  const { outage } = getActivation().state
+  if (!outage || failure?.outage || (failure && inconclusive.includes(failure.code))) return
+  try {
+    const waiting = await deps.hub.endOutage(outage.address, deps.clock.now())
+    if (waiting.length > 0) void deps.wakeAgents(waiting)
+  } catch (error) {
+    deps.log.warn('failed to report that a provider is back', { error })
   }
 }

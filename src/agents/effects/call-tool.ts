@@ -1,10 +1,11 @@
 import type { ApprovalRequest, AuditEntry } from '../../hub/contract/hub'
+import { chooseSkills } from '../context/skills-layer'
 import type { HookContext } from '../hooks/hook'
-import type { AgentHooks, GuardDecision } from '../hooks/hook-runner'
-import type { HookResult } from '../hooks/run-hooks'
+import type { AgentHooks, GuardDecision, HookResult } from '../hooks/hook-runner'
 import type { AdmittedCall } from '../loop/admit-calls'
-import type { Effect } from '../loop/effect'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
+import type { Effect } from '../loop/state'
+import { findApproval } from './commit'
 import {
   type EffectContext,
   findCall,
@@ -14,7 +15,6 @@ import {
   toHookContext,
   toToolCaller,
 } from './effect-context'
-import { findApproval } from './park'
 
 /**
  * Makes one tool call: runs the guard hooks, the gateway, then the hooks that see the result. The
@@ -153,4 +153,20 @@ async function runCall(
   const { audit, text } = result
   const resultBytes = audit.resultBytes ?? text.length
   return { ...result, resultBytes }
+}
+
+/** Returns the text of a skill that the agent can use in its current task; null for any other. */
+export async function readSkill(context: EffectContext, name: string): Promise<string | null> {
+  const facts = findLoadedFacts(context.getActivation().events)
+  if (!facts) return null
+  const found = await readDefinition(context, facts.agentName, facts.definition.etag)
+  if (!found.ok) return null
+  // After a crash the policy is not in memory yet; the tools that the skill mentions still need
+  // their own grants.
+  const policy = context.hubSnapshot?.policy
+  const { skills } = policy
+    ? chooseSkills(found.definition, policy, context.deps.tools.isGranted)
+    : found.definition
+  const wanted = name.toLowerCase()
+  return skills.find((skill) => skill.name.toLowerCase() === wanted)?.body ?? null
 }

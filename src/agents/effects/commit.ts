@@ -1,18 +1,17 @@
-import type { CommitRequest } from '../../hub/contract/hub'
+import type { CommitRequest, LoadedActivation, SteeringItem, Usage } from '../../hub/contract/hub'
 import { limits } from '../../shared/config'
 import { cutText } from '../../shared/cut-text'
-import { addMentions, findUnmentioned } from '../../shared/markdown/add-mentions'
-import type { Effect } from '../loop/effect'
-import type { LoopEvent } from '../loop/event'
-import { hasReadUntrusted } from '../loop/has-read-untrusted'
-import { composeReplyText } from '../loop/reply'
-import type { Ending, LoopState } from '../loop/state'
+import { addMentions, findUnmentioned } from '../../shared/markdown/render-markdown'
+import type { Charge, LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
+import { hasReadUntrusted } from '../loop/privacy'
+import { composeReplyText, isPass } from '../loop/reply'
+import type { Effect, Ending, LoopState } from '../loop/state'
 import { countEvents } from '../run/counters'
-import { describeProgress } from '../run/describe-progress'
-import { composeActivationRecord, readRunLog } from './activation-record'
+import type { RunEvent, RunLog } from '../run/run-event'
+import { describeProgress, toRunLog } from '../run/run-log'
+import { serializeRunLog } from '../run/stored-log'
+import { listCharges } from '../run/waterfall'
 import { type EffectContext, findLoadedFacts, notifyWatchers } from './effect-context'
-import { findReplyContext, type ReplyContext } from './reply-target'
-import { listJoined } from './steer'
 
 /** Commits the activation to the hub, then wakes agents that wait. */
 export async function commit(
@@ -103,10 +102,12 @@ function listNotGranted({ deps, hubSnapshot }: EffectContext): string[] {
 /** Returns what the call needed that a budget refused, so that the budget's status shows it. */
 function findRefusedCall(ending: Ending, events: LoopEvent[]): Pick<CommitRequest, 'refusedCall'> {
   if (ending.outcome !== 'budget_exhausted') return {}
-  const refusal = events.findLast((event) => event.type === 'model_refused')
+  const refusal = events.findLast(
+    (event): event is LoopEventOf<'model_refused' | 'request_refused'> =>
+      event.type === 'model_refused' || event.type === 'request_refused',
+  )
   // refused by LOAD: nothing useful is left
-  const needs = (refusal?.type === 'model_refused' && refusal.needs) || { microusd: 1, tokens: 1 }
-  return { refusedCall: needs }
+  return { refusedCall: refusal?.needs ?? { microusd: 1, tokens: 1 } }
 }
 
 const truncatedNote = '\n\n*(Truncated: this answer exceeds the maximum length of a comment.)*'
@@ -118,9 +119,12 @@ function composeReplyRequest(
   events: LoopEvent[],
 ): CommitRequest['reply'] {
   const replyId = findWoken(events)?.replyId
-  if (!addressee?.answer || !replyId) return null
+  if (!addressee?.answer || !replyId || hasReportedInThread(events)) return null
   const text = composeReplyText(ending, events, describeProgress(ending, events))
   if (text === null) return null
+  // a program may end with the word, or with nothing
+  const mayPass = findLoadedFacts(events)?.task === 'scheduled'
+  if (mayPass && (text.trim() === '' || isPass(text))) return null
   const { postId, parentId, requesters } = addressee.answer
   const clean = addMentions(text, requesters).replaceAll('\0', '').toWellFormed()
   const max = limits.comment.contentCharsMax
@@ -134,6 +138,17 @@ function composeReplyRequest(
     addressed: findUnmentioned(text, requesters),
     requesters: requesters,
   }
+}
+
+/** Tools that write in a thread. */
+const threadTools: ReadonlySet<string> = new Set(['hub_create_post', 'hub_create_comment'])
+
+/** Whether a scheduled run has written in a thread: its final words are for nobody else then. */
+function hasReportedInThread(events: LoopEvent[]): boolean {
+  if (findLoadedFacts(events)?.task !== 'scheduled') return false
+  return toRunLog(events, null).events.some(
+    (event) => event.type === 'tool_returned' && threadTools.has(event.name) && !event.isError,
+  )
 }
 
 /**
@@ -160,4 +175,173 @@ function composeReport(
       `Model ${findLoadedFacts(events)?.model.id ?? 'none'}, ${state.iteration} steps, ${state.errors} errors. [View the run](/activations/${state.activationId})`,
     ].join('\n'),
   }
+}
+
+/**
+ * Sends the open approvals, or the provider to wait for, to the hub, which settles the cost and
+ * releases the slot; then wakes agents that wait.
+ */
+export async function park(
+  context: EffectContext,
+  effect: Extract<Effect, { type: 'park' }>,
+): Promise<LoopEvent> {
+  const { deps, agentId } = context
+  const { state, events } = context.getActivation()
+  if (!state.activationId) throw new Error('park without an activation')
+  const now = deps.clock.now()
+  const parked = state.calls.flatMap(({ callId, status }) => (status === 'parked' ? [callId] : []))
+  const approvals = parked.flatMap((callId) => findApproval(events, callId) ?? [])
+  const outage = approvals.length === 0 ? state.outage : null
+  const answer = await deps.hub.park({
+    agentId,
+    activationId: state.activationId,
+    now,
+    approvals,
+    ...(outage && { outage }),
+    ...(state.program && { areRequested: true }),
+    iterations: state.iteration,
+    ...composeActivationRecord(context, readRunLog(context, null, now)),
+  })
+  notifyWatchers(context, null)
+  const others = answer.waiting.filter((id) => id !== agentId)
+  if (others.length > 0) void deps.wakeAgents(others)
+  return {
+    type: 'parked',
+    at: deps.clock.now(),
+    effectId: effect.id,
+    kind: answer.kind,
+    hasMore: answer.waiting.includes(agentId),
+  }
+}
+
+/**
+ * Returns the newest approval that a call requested (a call may need a second one); null for none.
+ */
+export function findApproval(events: LoopEvent[], callId: string) {
+  const asked = events.findLast(
+    (event) =>
+      (event.type === 'tool_parked' || event.type === 'program_call_waits') &&
+      event.approval.callId === callId,
+  )
+  return asked?.type === 'tool_parked' || asked?.type === 'program_call_waits'
+    ? asked.approval
+    : null
+}
+
+/** Returns the log of the activation as it parks or ends. */
+export function readRunLog(context: EffectContext, ending: Ending | null, now: number): RunLog {
+  return toRunLog(context.getActivation().events, ending, ending ? now : null)
+}
+
+/**
+ * Returns what the hub stores of an activation when it parks or ends: usage, tools, log and model.
+ */
+export function composeActivationRecord(context: EffectContext, log: RunLog) {
+  const model = findLoadedFacts(context.getActivation().events)?.model.id ?? 'none'
+  return {
+    usage: collectUsage(log, model),
+    tools: listReturnedTools(log.events),
+    trace: serializeRunLog(log),
+    model,
+  }
+}
+
+/** Returns the usage of every call that has a charge, numbered in the order of the log. */
+const collectUsage = ({ events }: RunLog, model: string): Usage[] =>
+  listCharges(events).map(({ at, charge }, index) => ({
+    ...toUsage(charge),
+    call: index + 1,
+    ...toModelFields(charge.model ?? model),
+    at,
+  }))
+
+/** Returns the names of the tools that returned a result. */
+function listReturnedTools(events: RunEvent[]): string[] {
+  const names = new Set<string>()
+  for (const event of events) if (event.type === 'tool_returned') names.add(event.name)
+  return [...names]
+}
+
+/** Returns the model and its executor: the provider, for agents that run on this hub. */
+export const toModelFields = (model: string) => ({ model, executor: model.split('/')[0] ?? model })
+
+const toUsage = (charge: Charge) => ({
+  inputTokens: charge.inputTokens,
+  cachedTokens: charge.cachedTokens,
+  outputTokens: charge.outputTokens,
+  reasoningTokens: charge.reasoningTokens,
+  costMicrousd: charge.microusd,
+  isPriced: charge.isPriced,
+  isEstimated: charge.isEstimated,
+  durationMs: charge.durationMs,
+})
+
+/**
+ * Returns where the answer of a task is posted: below the newest mention, for all requesters; for a
+ * task outside a thread, in the inbox of the requester or of whoever saved its schedule. Null for explorations,
+ * which have no requester, and schedules of the hub itself.
+ */
+export function toReplyTarget({ task, thread, items }: LoadedActivation): LoadedFacts['answer'] {
+  if (task === 'exploration') return null
+  if (task === 'scheduled' && !items.some(({ savedBy }) => savedBy)) return null
+  if (thread) {
+    return {
+      postId: thread.post.id,
+      parentId: items.at(-1)?.commentId ?? null,
+      requesters: [...new Set(items.map(({ from }) => from.name))],
+    }
+  }
+  return task === 'manual' || task === 'dm' || task === 'scheduled'
+    ? { postId: null, parentId: null, requesters: [] }
+    : null
+}
+
+/** The destination of the answer and the name of the agent, for the commit. */
+type ReplyContext = Pick<LoadedFacts, 'answer' | 'agentName'>
+
+/**
+ * Returns the destination of the answer. When no answer of LOAD was received, asks the hub what it
+ * has claimed for this activation, so that the requester still gets a reply; with capacity 0 the
+ * hub claims nothing new. Null: nothing is claimed, and the task stays in the inbox.
+ */
+async function findReplyContext(context: EffectContext): Promise<ReplyContext | null> {
+  const { deps, agentId } = context
+  const { state, events } = context.getActivation()
+  const facts = findLoadedFacts(events)
+  if (facts || !state.activationId) return facts
+  const found = await deps.hub.load({
+    agentId,
+    activationId: state.activationId,
+    now: deps.clock.now(),
+    capacity: 0,
+    canExplore: false,
+  })
+  return found.kind === 'loaded'
+    ? { answer: toReplyTarget(found), agentName: found.agent.name }
+    : null
+}
+
+/** Asks the hub for comments that join the run. */
+export async function steer(
+  context: EffectContext,
+  effect: Extract<Effect, { type: 'steer' }>,
+): Promise<LoopEvent> {
+  const { deps, agentId } = context
+  const { activationId } = context.getActivation().state
+  if (!activationId) throw new Error('steering without an activation')
+  const items = await deps.hub.steer({ agentId, activationId, now: deps.clock.now() })
+  const at = deps.clock.now()
+  return { type: 'steered', at, effectId: effect.id, items: findNewItems(context, items) }
+}
+
+/** Returns the ids of the comments that joined the run and are in its journal. */
+const listJoined = ({ getActivation }: EffectContext): SteeringItem['id'][] =>
+  getActivation().events.flatMap((event) =>
+    event.type === 'steered' ? event.items.map(({ id }) => id) : [],
+  )
+
+/** Returns the comments that the journal does not have yet. */
+export function findNewItems(context: EffectContext, items: SteeringItem[]): SteeringItem[] {
+  const known = new Set(listJoined(context))
+  return items.filter(({ id }) => !known.has(id))
 }

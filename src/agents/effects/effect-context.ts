@@ -1,27 +1,32 @@
 import type {
+  ActivationApi,
   BudgetStatus,
   Environment,
   GrantPolicy,
   ModelConnection,
   Reservation,
 } from '../../hub/contract/hub'
-import type { FileUse, ToolCaller } from '../../mcp-servers/contract/tools'
-import type { AccountId, ActivationId } from '../../shared/ids'
-import type { AgentDeps } from '../agent-deps'
+import type { FileUse, ToolApi, ToolCaller } from '../../mcp-servers/contract/tools'
+import type { AccountId, ActivationId, Clock } from '../../shared/ids'
+import type { Log } from '../../shared/log'
+import type { RunnerApi } from '../contract/coding-agents'
 import type { Definition } from '../definitions/definition'
 import type { HookContext } from '../hooks/hook'
-import type { Journal, SentCall } from '../journal'
-import type { ActivationStream, LiveCall } from '../live/activation-stream'
+import type { HookRunner } from '../hooks/hook-runner'
 import { type AdmittedCall, CallRegister } from '../loop/admit-calls'
-import type { Charge, LoadedFacts, LoopEvent } from '../loop/event'
-import { hasReadUntrusted } from '../loop/has-read-untrusted'
+import type { Charge, LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
 import type { Message } from '../loop/message'
-import { findPrivacy } from '../loop/own-account'
+import { findPrivacy, hasReadUntrusted } from '../loop/privacy'
 import type { LoopState } from '../loop/state'
 import type { MemoryStore } from '../memory/memory-store'
-import type { Model } from '../models/model-port'
-import type { TokenRatio } from '../models/token-ratio'
-import type { PromptSize } from './price-call'
+import { learnRatio, type TokenRatio } from '../models/estimate-tokens'
+import type { Model, ModelRegistry } from '../models/model-port'
+import type { RecoveryLane } from '../recovery'
+import type { ActivationStream, LiveCall } from '../run/live-stream'
+import type { TraceExporter } from '../run/otlp'
+import type { Journal, SentCall } from '../storage/journal'
+import type { PatchStore } from '../storage/patch-store'
+import { type CallPlan, estimateWideTokens, type PromptTokens } from './price-call'
 
 /** The current activation. */
 export interface ActivationSnapshot {
@@ -30,7 +35,7 @@ export interface ActivationSnapshot {
 }
 
 /** Policy, money and budgets as last returned by the hub; read again before every further call. */
-export interface HubSnapshot {
+interface HubSnapshot {
   policy: GrantPolicy
   reservation: Reservation
   budgets: BudgetStatus[]
@@ -57,8 +62,8 @@ export interface EffectContext {
   waitReason: string | null
   /** The model call in flight, or the last one. */
   sentCall: SentCall | null
-  /** Measures that call while it is in flight: what it is charged if it is stopped now. */
-  inFlight: { effectId: number; measure(): Charge } | null
+  /** That call while it is in flight: what it is charged if it is stopped now, and what it has written. */
+  inFlight: { effectId: number; measure(): Charge; text: string } | null
   /** What models have counted for this agent's prompts, as stored; null until first read. */
   ratios: Record<string, TokenRatio> | null
   /** The size of the agent's storage at an earlier time; null until first read. */
@@ -66,7 +71,7 @@ export interface EffectContext {
   /** What the agent's files took up at an earlier time; null until first read. */
   fileUse: { at: number; activationId: ActivationId | null; use: FileUse | null } | null
   /** The first prompt and its size, without tools: every later prompt starts with it. */
-  firstPrompt: { messages: Message[]; size: PromptSize } | null
+  firstPrompt: { messages: Message[]; size: PromptTokens } | null
   /** The tools of the last model call. */
   lastTools: { activationId: ActivationId | null; names: string[] } | null
   /** The text that a program writes, for live watchers. */
@@ -195,4 +200,130 @@ export function toHookContext(context: EffectContext, facts: LoadedFacts): HookC
     budgets: context.hubSnapshot?.budgets ?? [],
     now: context.deps.clock.now(),
   }
+}
+
+/** Reads an agent's definition. For an invalid or missing one, `message` has the reason. */
+export interface DefinitionSource {
+  read(
+    name: string,
+    etag: string,
+  ): Promise<{ ok: true; definition: Definition } | { ok: false; message: string }>
+}
+
+/** Dependencies of an agent, provided by the composition root. */
+export interface AgentDeps {
+  hub: ActivationApi
+  tools: ToolApi
+  models: Pick<ModelRegistry, 'resolve'>
+  /** The machines that run coding agents. */
+  runners: RunnerApi
+  /** How long a program may wait for an approval, in milliseconds, before its run parks. */
+  approvalWaitMs: number
+  /** What programs changed in repositories. */
+  patches: Pick<PatchStore, 'save'>
+  definitions: DefinitionSource
+  /** The hooks of this deployment. */
+  hooks: HookRunner
+  /** Wakes other agents that have waiting tasks. A hint; never throws. */
+  wakeAgents(agentIds: AccountId[]): Promise<void>
+  clock: Clock
+  /** Whose turn it is among the interrupted runs of this process. */
+  lane: RecoveryLane
+  /** The hub's display name. */
+  hubName: string
+  /** Masks whatever is shaped like a credential. */
+  mask(text: string): string
+  log: Log
+  /** Exports finished activations; absent when no collector is configured. */
+  exporter?: TraceExporter
+  /** Returns a random number from 0 to 1. */
+  random(): number
+  /** Running activations allowed on the hub. */
+  capacity: number
+  /** Activations of these that are reserved for exploration while agents wait to explore. */
+  explorationFloor?: number
+}
+
+/** What a call is made for. */
+export interface Work {
+  facts: LoadedFacts
+  definition: Definition
+}
+
+type WorkResult = { ok: true; work: Work } | { ok: false; failure: LoopEventOf<'model_failed'> }
+
+/**
+ * Returns what the current activation works on, or the failure of an effect whose definition is invalid.
+ * LOAD has brought the connections of models; they are read again only after a crash.
+ */
+export async function readWork(context: EffectContext, effectId: number): Promise<WorkResult> {
+  const { events } = context.getActivation()
+  const facts = findLoadedFacts(events)
+  if (!facts) throw new Error('a model call before LOAD')
+  context.connections ??= await context.deps.hub.readConnections()
+  const found = await readDefinition(context, facts.agentName, findDefinitionEtag(facts, events))
+  if (!found.ok)
+    return { ok: false, failure: toDefinitionFailure(context, effectId, found.message) }
+  return { ok: true, work: { facts, definition: found.definition } }
+}
+
+/**
+ * Returns the etag of the definition that an activation runs with: the one it was loaded with, or,
+ * after it waited for its provider, the one it was resumed with, which may name another address.
+ */
+function findDefinitionEtag({ definition }: LoadedFacts, events: LoopEvent[]): string {
+  let { etag } = definition
+  let isAwaiting = false
+  for (const event of events) {
+    if (event.type === 'model_failed') isAwaiting = event.failure.outage !== undefined
+    if (event.type === 'model_answered') isAwaiting = false
+    if (event.type === 'resumed' && isAwaiting) etag = event.definitionEtag ?? etag
+  }
+  return etag
+}
+
+/** Returns the failure for an invalid definition. A retry cannot help, and no call was made. */
+const toDefinitionFailure = (
+  { deps }: EffectContext,
+  effectId: number,
+  message: string,
+): LoopEventOf<'model_failed'> => {
+  const at = deps.clock.now()
+  const failure = {
+    code: 'INVALID_DEFINITION',
+    message,
+    isRetryable: false,
+    retryAfterMs: null,
+    mayBeCharged: false,
+  } as const
+  return { type: 'model_failed', at, effectId, startedAt: at, failure, charge: null, jitter: 0 }
+}
+
+/** Models that one agent remembers; the oldest one is evicted first. */
+const modelsMax = 20
+
+/** Returns what a model has counted for this agent's prompts, as a part of a call's plan. */
+export function findRatio(context: EffectContext, modelId: string): Pick<CallPlan, 'ratio'> {
+  const ratio = readRatios(context)[modelId]
+  return ratio ? { ratio } : {}
+}
+
+/** Learns from what a provider has counted. An estimated charge teaches nothing. */
+export function recordCount(context: EffectContext, plan: CallPlan, charge: Charge): void {
+  if (charge.isEstimated || plan.model.isOffline) return
+  const { [plan.model.id]: before, ...others } = readRatios(context)
+  const ratio = learnRatio(before ?? null, charge.inputTokens, estimateWideTokens(plan))
+  if (before && isSame(before, ratio)) return
+  const newest = Object.entries(others).slice(1 - modelsMax)
+  context.ratios = { ...Object.fromEntries(newest), [plan.model.id]: ratio }
+  context.journal.saveRatios(context.ratios)
+}
+
+/** Whether a change is too small to be worth a write. */
+const isSame = (one: TokenRatio, other: TokenRatio): boolean =>
+  Math.abs(one.mean - other.mean) < 0.005 && Math.abs(one.high - other.high) < 0.005
+
+function readRatios(context: EffectContext): Record<string, TokenRatio> {
+  context.ratios ??= context.journal.readRatios()
+  return context.ratios
 }

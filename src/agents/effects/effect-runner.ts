@@ -1,28 +1,23 @@
 import type { AccountId } from '../../shared/ids'
-import type { AgentDeps } from '../agent-deps'
-import type { Journal } from '../journal'
-import type { ActivationStream } from '../live/activation-stream'
-import type { Effect } from '../loop/effect'
-import type { Charge, LoadedFacts, LoopEvent } from '../loop/event'
+import type { Charge, LoadedFacts, LoopEvent, StoppedCall } from '../loop/event'
+import type { Effect } from '../loop/state'
 import type { MemoryStore } from '../memory/memory-store'
+import type { ActivationStream } from '../run/live-stream'
+import type { Journal } from '../storage/journal'
 import { callModel } from './call-model'
-import { callTool, failCall } from './call-tool'
-import { chargeOpen, closeProgram } from './close-program'
-import { commit } from './commit'
+import { callTool, failCall, readSkill } from './call-tool'
+import { commit, park, steer } from './commit'
 import { compact } from './compact'
 import {
   type ActivationSnapshot,
+  type AgentDeps,
   type EffectContext,
   findCall,
   findLoadedFacts,
 } from './effect-context'
 import { load } from './load'
-import { notifyNobody } from './notify-nobody'
-import { park } from './park'
 import { ProgramDesk } from './program-desk'
-import { readSkill } from './read-skill'
-import { runProgram } from './run-program'
-import { steer } from './steer'
+import { chargeOpen, closeProgram, notifyNobody, runProgram } from './run-program'
 
 /**
  * Performs effects and returns their outcome as events. `describeFailure` turns exceptions into
@@ -190,14 +185,13 @@ export class EffectRunner {
     }
   }
 
-  /**
-   * Returns the charge of the model call in flight if it is stopped now: its prompt and what has
-   * arrived of its answer. Null when none was sent.
-   */
-  measureCallInFlight(): Charge | null {
+  /** Returns what is charged for the model call in flight if it is stopped now, and what it has written. */
+  measureCallInFlight(): StoppedCall {
     const { inFlight, getActivation: now } = this.#context
     const isPending = now().state.pending.some(({ id }) => id === inFlight?.effectId)
-    return inFlight && isPending ? inFlight.measure() : null
+    if (!inFlight || !isPending) return { charge: null }
+    const { text } = inFlight
+    return { charge: inFlight.measure(), ...(text.trim() !== '' && { text }) }
   }
 
   /**

@@ -1,30 +1,32 @@
-import type { LoadedActivation, LoadResult, ResumedActivation } from '../../hub/contract/hub'
-import { decidePrivacy } from '../../hub/contract/privacy'
+import {
+  decidePrivacy,
+  type LoadedActivation,
+  type LoadResult,
+  type ResumedActivation,
+} from '../../hub/contract/hub'
 import { activationLimits } from '../../shared/config'
 import { AppError } from '../../shared/errors'
 import type { ActivationId } from '../../shared/ids'
 import { assemblePrompt } from '../context/assemble-prompt'
-import { findCompact } from '../context/describe-session'
+import { findCompact } from '../context/task-layer'
 import { computeDuration, type Definition } from '../definitions/definition'
-import { findProgram } from '../executors/executor'
-import { programs } from '../executors/programs'
-import type { Effect } from '../loop/effect'
+import { findProgram, programs } from '../definitions/executors'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
-import { forgetRequests } from '../memory/forget-requests'
+import type { Effect } from '../loop/state'
+import { forgetRequests } from '../memory/delete-texts'
 import { findProgramSession, toAudience } from '../memory/program-sessions'
 import { calculateCostMax } from '../models/catalogue'
 import type { Model } from '../models/model-port'
-import { closeLostActivation } from './close-lost'
+import { toModelFields, toReplyTarget } from './commit'
 import {
   type EffectContext,
+  findRatio,
   listTools,
   readDefinition,
   refreshTools,
   resolveModel,
 } from './effect-context'
-import { findRatio } from './model-ratios'
 import { addPromptSizes, boundPromptTokens, measurePromptSize } from './price-call'
-import { toReplyTarget } from './reply-target'
 
 /** Claims the work of an activation from the hub (LOAD) and composes the first prompt. */
 export async function load(
@@ -109,7 +111,13 @@ async function resume(
   const { nextEffectId } = context.getActivation().state
   const { at } = base
   return {
-    ...{ type: 'resumed', at, activationId, admission, decisions, isCancelled, nextEffectId },
+    type: 'resumed',
+    at,
+    activationId,
+    admission,
+    decisions,
+    isCancelled,
+    nextEffectId,
     ...(definitionEtag !== undefined && { definitionEtag }),
   }
 }
@@ -321,5 +329,51 @@ function announceReading(context: EffectContext, facts: LoadedFacts): void {
     agent: { id: context.agentId, name: facts.agentName },
     doing: context.doing,
     since: context.deps.clock.now(),
+  })
+}
+
+/**
+ * Ends an activation of this agent whose journal is lost. It fails and is charged what it had
+ * reserved and not settled, to the budgets of the model that it reserved for: which models it
+ * called is unknown.
+ */
+async function closeLostActivation(
+  { deps, agentId }: EffectContext,
+  activationId: ActivationId,
+  reserved: { microusd: number; tokens: number; model: string } | null,
+): Promise<void> {
+  const now = deps.clock.now()
+  await deps.hub.commit({
+    agentId,
+    activationId,
+    now,
+    outcome: 'failed',
+    hasReadUntrusted: true,
+    error: { code: 'LOST', message: 'The record of this activation was lost.' },
+    reply: null,
+    report: null,
+    iterations: 0,
+    usage: reserved
+      ? [
+          {
+            // 0 is not used by real calls, which may have been settled when the activation parked
+            call: 0,
+            ...toModelFields(reserved.model),
+            inputTokens: reserved.tokens,
+            cachedTokens: 0,
+            outputTokens: 0,
+            reasoningTokens: 0,
+            costMicrousd: reserved.microusd,
+            isPriced: true,
+            isEstimated: true,
+            durationMs: 0,
+            at: now,
+          },
+        ]
+      : [],
+    tools: [],
+    audit: [],
+    trace: '{}',
+    model: reserved?.model ?? 'unknown',
   })
 }

@@ -1,17 +1,27 @@
 import type { Reservation } from '../../hub/contract/hub'
-import { countChars, estimateTokensOfChars } from '../loop/estimate'
+import type { PromptSize } from '../contract/agents'
 import type { Charge } from '../loop/event'
-import type { ModelAnswer, ModelFailure, ModelUsage, ReceivedAnswer } from '../loop/message'
+import {
+  countChars,
+  estimateTokensOfChars,
+  type Message,
+  type ModelAnswer,
+  type ModelFailure,
+  type ModelUsage,
+  type ReceivedAnswer,
+} from '../loop/message'
 import { calculateCost, calculateCostMax, calculateOutputMax } from '../models/catalogue'
-import { countTokensMax, countWideBytes } from '../models/count-tokens-max'
-import { estimateTokens } from '../models/estimate-tokens'
+import {
+  countTokensMax,
+  countWideBytes,
+  estimateTokens,
+  type TokenRatio,
+  unknownRatio,
+} from '../models/estimate-tokens'
 import type { Model, ModelRequest } from '../models/model-port'
-import { type TokenRatio, unknownRatio } from '../models/token-ratio'
-import type { Prompt } from './measure-prompt'
-import { clampUsage, validateUsage } from './validate-usage'
 
 /** A model call as far as its price is concerned. */
-export interface PricedCall extends PromptSize {
+export interface PricedCall extends PromptTokens {
   request: Pick<ModelRequest, 'maxOutputTokens'>
   model: Pick<Model, 'id' | 'prices'>
   /** What this model counts for an estimated token; absent before it has counted any. */
@@ -25,7 +35,7 @@ export interface CallPlan extends PricedCall {
 }
 
 /** The size of a prompt, in tokens. */
-export interface PromptSize {
+export interface PromptTokens {
   /** Estimated. */
   promptTokens: number
   /** Upper bound for any tokenizer. */
@@ -35,21 +45,21 @@ export interface PromptSize {
 }
 
 /** Measures a prompt. Call it once per prompt: the result is used several times. */
-export const measurePromptSize = ({ messages, tools }: Prompt): PromptSize => ({
+export const measurePromptSize = ({ messages, tools }: Prompt): PromptTokens => ({
   promptTokens: estimateTokens(messages, tools),
   promptTokensMax: countTokensMax(messages, tools),
   wideBytes: countWideBytes(messages, tools),
 })
 
 /** Adds the sizes of two parts of a prompt; the estimate of each is rounded up. */
-export const addPromptSizes = (one: PromptSize, other: PromptSize): PromptSize => ({
+export const addPromptSizes = (one: PromptTokens, other: PromptTokens): PromptTokens => ({
   promptTokens: one.promptTokens + other.promptTokens,
   promptTokensMax: one.promptTokensMax + other.promptTokensMax,
   wideBytes: one.wideBytes + other.wideBytes,
 })
 
 /** Returns the estimate that ratios refer to: of characters, with wide ones as a token each. */
-export const estimateWideTokens = ({ promptTokens, wideBytes }: PromptSize): number =>
+export const estimateWideTokens = ({ promptTokens, wideBytes }: PromptTokens): number =>
   promptTokens + Math.ceil(wideBytes / 2)
 
 /** Tokens added to the upper bound of every prompt, which matter for short ones only. */
@@ -59,7 +69,7 @@ const boundSlack = 64
  * Returns the most tokens that a prompt is expected to have: its estimate, corrected by what the
  * provider has counted before. Budgets reserve this many.
  */
-export const boundPromptTokens = (size: PromptSize & Pick<PricedCall, 'ratio'>): number =>
+export const boundPromptTokens = (size: PromptTokens & Pick<PricedCall, 'ratio'>): number =>
   Math.min(
     size.promptTokensMax,
     Math.ceil(estimateWideTokens(size) * (size.ratio ?? unknownRatio).high) + boundSlack,
@@ -206,3 +216,133 @@ export function toCharge(plan: CallPlan, answer: ModelAnswer, durationMs: number
 
 const implausibleUsage =
   'The provider reported a usage that cannot be true, so this call is charged its worst case.'
+
+/** More tokens than any model reads or writes in one call: a greater count is no count. */
+const tokensMax = 1_000_000_000
+
+/**
+ * Returns the usage that a provider reported, in whole tokens: all of it, also when it is more than was reserved. Null
+ * when it cannot be a count: negative, not a number, or without an end. The budgets of the hub depend on it.
+ */
+function validateUsage(reported: ModelUsage): ModelUsage | null {
+  const counts = [
+    reported.inputTokens,
+    reported.cachedTokens,
+    reported.cacheWriteTokens ?? 0,
+    reported.outputTokens,
+    reported.reasoningTokens,
+  ]
+  const isCount = counts.every((count) => count >= 0 && count <= tokensMax)
+  return isCount ? clampUsage(reported, { input: tokensMax, output: tokensMax }) : null
+}
+
+/** Rounds usage up to whole tokens within the bounds; a part is never more than its total. */
+function clampUsage(usage: ModelUsage, bounds: { input: number; output: number }): ModelUsage {
+  const inputTokens = Math.min(bounds.input, Math.ceil(usage.inputTokens))
+  const outputTokens = Math.min(bounds.output, Math.ceil(usage.outputTokens))
+  const cachedTokens = Math.min(inputTokens, Math.ceil(usage.cachedTokens))
+  const cacheWriteTokens = Math.min(
+    inputTokens - cachedTokens,
+    Math.ceil(usage.cacheWriteTokens ?? 0),
+  )
+  return {
+    inputTokens,
+    cachedTokens,
+    ...(cacheWriteTokens > 0 && { cacheWriteTokens }),
+    outputTokens,
+    reasoningTokens: Math.min(outputTokens, Math.ceil(usage.reasoningTokens)),
+  }
+}
+
+/** The prompt of a model call, in the order a provider reads it: tools, then messages. */
+export type Prompt = Pick<ModelRequest, 'messages' | 'tools'>
+
+/** The size of a prompt, and the texts it consists of. */
+interface MeasuredPrompt {
+  input: PromptSize
+  parts: string[]
+}
+
+/**
+ * Measures a prompt for the trace.
+ *
+ * @param before the parts of the previous prompt, if this machine made it
+ * @param tokens estimated size, tools included
+ */
+export function measurePrompt(
+  prompt: Prompt,
+  tokens: number,
+  before: string[] | null,
+): MeasuredPrompt {
+  const parts = listParts(prompt)
+  const input = {
+    messages: prompt.messages.length,
+    chars: countPartChars(parts),
+    tokens,
+    prefixShare: before && measurePrefix(before, parts),
+  }
+  return { input, parts }
+}
+
+/** Returns the share of `before` that `after` starts with, character by character: 0 to 1. */
+function measurePrefix(before: string[], after: string[]): number {
+  const size = countPartChars(before)
+  if (size === 0) return 1
+  let same = 0
+  for (const [index, part] of before.entries()) {
+    const other = after[index] ?? ''
+    if (part !== other) {
+      same += countCommonPrefix(part, other)
+      break
+    }
+    same += part.length
+  }
+  return Math.floor((same / size) * 10_000) / 10_000
+}
+
+function countCommonPrefix(one: string, other: string): number {
+  const most = Math.min(one.length, other.length)
+  let same = 0
+  while (same < most && one[same] === other[same]) same++
+  return same
+}
+
+function countPartChars(parts: string[]): number {
+  let chars = 0
+  for (const part of parts) chars += part.length
+  return chars
+}
+
+/**
+ * Returns everything that is sent to a provider, in order; roles and names are part of the text.
+ */
+function listParts({ messages, tools }: Prompt): string[] {
+  const parts = tools.map(describeTool)
+  for (const message of messages) {
+    parts.push(message.role)
+    if (message.role === 'tool') {
+      for (const { callId, name, text } of message.results) parts.push(callId, name, text)
+    } else {
+      parts.push(message.text)
+      if (message.role === 'assistant') addCalls(parts, message)
+    }
+  }
+  return parts
+}
+
+function addCalls(parts: string[], message: Extract<Message, { role: 'assistant' }>): void {
+  for (const { callId, name, arguments: args } of message.calls) parts.push(callId, name, args)
+  if (message.providerParts) parts.push(message.providerParts)
+}
+
+/** Cache of tool descriptions: serializing their schemas for every step would be slow. */
+const described = new WeakMap<object, string>()
+
+function describeTool({ name, description, inputSchema }: Prompt['tools'][number]): string {
+  let schema = described.get(inputSchema)
+  if (schema === undefined) {
+    schema = JSON.stringify(inputSchema)
+    described.set(inputSchema, schema)
+  }
+  return `${name}\n${description}\n${schema}`
+}

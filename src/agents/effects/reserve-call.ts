@@ -1,8 +1,13 @@
 import type { RenewResult, Reservation, SteeringItem } from '../../hub/contract/hub'
 import type { LoopEventOf } from '../loop/event'
+import { findNewItems } from './commit'
 import { type EffectContext, findLoadedFacts } from './effect-context'
-import { affordableOutputTokens, type CallPlan, worstCaseReservation } from './price-call'
-import { findNewItems } from './steer'
+import {
+  affordableOutputTokens,
+  type CallPlan,
+  toPartialCharge,
+  worstCaseReservation,
+} from './price-call'
 
 /** Most answers are shorter than this. A lower limit is worth a round trip to reserve more. */
 const outputTokensUsual = 1_024
@@ -118,3 +123,24 @@ const listCalledModels = (context: EffectContext): string[] =>
   context
     .getActivation()
     .events.flatMap((event) => ('charge' in event && event.charge?.model) || [])
+
+/**
+ * Measures a call while it is in flight, so that a stopped one is charged its prompt and what has
+ * arrived of its answer.
+ */
+export function watchUsage(
+  context: EffectContext,
+  plan: CallPlan,
+  effectId: number,
+  startedAt: number,
+): void {
+  let chars = 0
+  plan.request.onProgress = (arrived) => {
+    chars = arrived
+  }
+  context.inFlight = {
+    effectId,
+    measure: () => toPartialCharge(plan, { chars }, context.deps.clock.now() - startedAt),
+    text: '',
+  }
+}

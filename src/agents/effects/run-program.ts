@@ -2,19 +2,23 @@ import { codingAgents } from '../../shared/config'
 import type { RunOrder } from '../../shared/runner-protocol'
 import type { NewRun } from '../contract/coding-agents'
 import type { Definition, Workspace } from '../definitions/definition'
-import { findProgram } from '../executors/executor'
-import { sharedProtocols } from '../executors/programs'
-import { findWorking } from '../loop/admit-request'
-import type { Effect } from '../loop/effect'
-import type { LoopEvent } from '../loop/event'
+import { findProgram, sharedProtocols } from '../definitions/executors'
+import type { Charge, LoopEvent } from '../loop/event'
 import type { Message } from '../loop/message'
-import type { ProgramState } from '../loop/program-state'
-import { findWaitEnd } from '../loop/program-waits'
+import { findWaitEnd, findWorking } from '../loop/program'
+import type { Effect, ProgramState } from '../loop/state'
+import { isProgramOver } from '../loop/step-program'
 import { buildTranscript } from '../loop/transcript'
-import { protocolsOf } from '../models/model-protocols'
+import { protocolsOf } from '../models/choose-model'
 import { fence } from '../text/fence'
-import { type EffectContext, notifyWatchers, resolveModel } from './effect-context'
-import { readWork, type Work } from './read-work'
+import {
+  type EffectContext,
+  findLoadedFacts,
+  notifyWatchers,
+  readWork,
+  resolveModel,
+  type Work,
+} from './effect-context'
 
 /**
  * Gives the attempt to a runner. Asking again is harmless: it shows that the run is not lost. The effect stays
@@ -108,4 +112,74 @@ function toBranch({ push }: Workspace, agent: string, conversation: string): str
   const [pattern = 'rookery/*'] = push
   const id = conversation.replace(/[^A-Za-z0-9]/g, '').slice(-12)
   return pattern.endsWith('*') ? `${pattern.slice(0, -1)}${agent}-${id.toLowerCase()}` : pattern
+}
+
+/**
+ * Stops the program where it may still run, and waits until everything about it is known. The loop drops the effect
+ * as soon as that is so; at the end of the time, what is still unknown is charged its worst case.
+ */
+export async function closeProgram(
+  context: EffectContext,
+  { id: effectId, attempt, stop, until }: Extract<Effect, { type: 'close_program' }>,
+  signal: AbortSignal,
+): Promise<LoopEvent | null> {
+  const { deps } = context
+  const { activationId } = context.getActivation().state
+  if (!activationId) throw new Error('a program without an activation')
+  if (stop !== null) {
+    const run = { activation_id: activationId, attempt }
+    await deps.runners.stop(run, stop).catch((error: unknown) => {
+      // its token ends with the run, so it can do nothing any more
+      deps.log.warn('failed to stop a program', { error })
+    })
+  }
+  const isOver = () => {
+    const { program } = context.getActivation().state
+    return program !== null && isProgramOver(program)
+  }
+  const wait = until - deps.clock.now()
+  if (!signal.aborted && !isOver() && wait > 0) {
+    await scheduler.wait(wait, { signal }).catch(() => undefined)
+  }
+  if (signal.aborted) return null
+  return { type: 'program_closed', at: deps.clock.now(), effectId, ...chargeOpen(context) }
+}
+
+/** Returns the requests whose usage is unknown, with their worst case. */
+export function chargeOpen({ getActivation }: EffectContext) {
+  const open = getActivation().state.program?.open ?? []
+  return {
+    requests: open.map(({ request }) => request),
+    charge: open.map(({ worst }) => worst).reduce<Charge | null>(addCharges, null),
+  }
+}
+
+const addCharges = (sum: Charge | null, each: Charge): Charge =>
+  sum === null
+    ? each
+    : {
+        ...sum,
+        inputTokens: sum.inputTokens + each.inputTokens,
+        outputTokens: sum.outputTokens + each.outputTokens,
+        microusd: sum.microusd + each.microusd,
+      }
+
+/** Notifies the requesters that the run waits for a runner. Idempotent. */
+export async function notifyNobody(
+  { deps, agentId, getActivation }: EffectContext,
+  effect: Extract<Effect, { type: 'notify_nobody' }>,
+): Promise<LoopEvent> {
+  const { state, events } = getActivation()
+  const facts = findLoadedFacts(events)
+  if (!state.activationId || !facts?.program) throw new Error('no program waits for a runner')
+  const until = Math.max(1, Math.round((state.endsAt - deps.clock.now()) / 60_000))
+  await deps.hub.notifyRequesters({
+    agentId,
+    activationId: state.activationId,
+    now: deps.clock.now(),
+    text:
+      `@${facts.agentName} waits: no runner is connected that can run ${facts.program.type} for it. ` +
+      `It begins as soon as one connects, for ${until} more minutes. An admin can start one: see [runners](/runners).`,
+  })
+  return { type: 'nobody_notified', at: deps.clock.now(), effectId: effect.id }
 }

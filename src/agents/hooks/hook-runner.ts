@@ -1,5 +1,7 @@
-import type { ModelAnswer } from '../loop/message'
+import type { Message, ModelAnswer } from '../loop/message'
+import type { ModelRequest } from '../models/model-port'
 import type {
+  Awaitable,
   GuardResult,
   Hook,
   HookContext,
@@ -10,7 +12,6 @@ import type {
   HookToolOutput,
   ModelCall,
 } from './hook'
-import { type HookResult, type HookRunDeps, notifyHooks, runHooks } from './run-hooks'
 
 /** How long a hook around a model or tool call may take. */
 const hookTimeoutMs = 2_000
@@ -30,7 +31,7 @@ export interface AgentHooks {
 }
 
 /** A call with its arguments as the model wrote them. */
-export interface RawToolCall {
+interface RawToolCall {
   callId: string
   tool: string
   arguments: string
@@ -41,7 +42,7 @@ export interface HookRunner {
   forAgent(switches: HookSwitches): AgentHooks
 }
 
-export interface HookRunnerDeps extends Omit<HookRunDeps, 'timeoutMs'> {
+interface HookRunnerDeps extends Omit<HookRunDeps, 'timeoutMs'> {
   /** Removes anything shaped like a credential. */
   redact(text: string): string
   timeoutMs?: number
@@ -178,4 +179,154 @@ function parseArguments(raw: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** The result of one hook. */
+type Settled<Answer> =
+  | { ok: true; answer: Answer }
+  | { ok: false; outcome: 'failed' | 'timed_out'; cause: unknown }
+
+/** How hooks are called at one point, and how their answers are applied. */
+interface HookRun<Value, Answer> {
+  point: HookPoint
+  call(hook: Hook, value: Value): Awaitable<Answer>
+  applyAnswer(value: Value, answer: Answer, hook: Hook): Value
+  /** Applies a failure. By default a failed hook changes nothing. */
+  applyFailure?(value: Value, hook: Hook): Value
+  /** Whether the remaining hooks are skipped. */
+  isDenied?(value: Value): boolean
+}
+
+interface HookRunDeps {
+  now(): number
+  report(timing: HookTiming, cause: unknown): void
+  timeoutMs: number
+}
+
+/** A value after all hooks, with each hook's timing. */
+export interface HookResult<Value> {
+  value: Value
+  timings: HookTiming[]
+}
+
+/** Runs hooks in sequence, each on the result of the previous one. Never rejects. */
+async function runHooks<Value, Answer>(
+  deps: HookRunDeps,
+  hooks: readonly Hook[],
+  walk: HookRun<Value, Answer>,
+  start: Value,
+): Promise<HookResult<Value>> {
+  const timings: HookTiming[] = []
+  let value = start
+  for (const hook of hooks) {
+    if (walk.isDenied?.(value)) break
+    const called = { hook, value, startedAt: deps.now() }
+    const settled = await callHook(deps.timeoutMs, () => walk.call(hook, called.value))
+    value = applySettled(deps, walk, timings, called, settled)
+  }
+  return { value, timings }
+}
+
+/** Runs all hooks concurrently and ignores their answers. Never rejects. */
+async function notifyHooks(
+  deps: HookRunDeps,
+  hooks: readonly Hook[],
+  point: HookPoint,
+  notify: (hook: Hook) => Awaitable<void>,
+): Promise<HookTiming[]> {
+  const walk: HookRun<null, void> = { point, call: notify, applyAnswer: () => null }
+  const runs = await Promise.all(hooks.map((hook) => runHooks(deps, [hook], walk, null)))
+  return runs.flatMap(({ timings }) => timings)
+}
+
+/** Calls one hook, and waits for its answer for at most `timeoutMs`. */
+async function callHook<Answer>(
+  timeoutMs: number,
+  call: () => Awaitable<Answer>,
+): Promise<Settled<Answer>> {
+  const timeout = Promise.withResolvers<Settled<Answer>>()
+  const cause = `timed out after ${timeoutMs} ms`
+  const timer = setTimeout(
+    () => timeout.resolve({ ok: false, outcome: 'timed_out', cause }),
+    timeoutMs,
+  )
+  const first = await Promise.race([settle(call), timeout.promise])
+  clearTimeout(timer)
+  return first
+}
+
+async function settle<Answer>(call: () => Awaitable<Answer>): Promise<Settled<Answer>> {
+  try {
+    return { ok: true, answer: await call() }
+  } catch (cause) {
+    return { ok: false, outcome: 'failed', cause }
+  }
+}
+
+interface CalledHook<Value> {
+  hook: Hook
+  value: Value
+  startedAt: number
+}
+
+function applySettled<Value, Answer>(
+  deps: HookRunDeps,
+  walk: HookRun<Value, Answer>,
+  timings: HookTiming[],
+  { hook, value, startedAt }: CalledHook<Value>,
+  settled: Settled<Answer>,
+): Value {
+  const addTiming = (outcome: HookTiming['outcome'], cause?: unknown) => {
+    const ms = Math.max(0, deps.now() - startedAt)
+    const timing: HookTiming = { hook: hook.name, point: walk.point, ms, outcome }
+    timings.push(timing)
+    if (outcome === 'failed' || outcome === 'timed_out') deps.report(timing, cause)
+  }
+  const fail = (outcome: 'failed' | 'timed_out', cause: unknown) => {
+    addTiming(outcome, cause)
+    return walk.applyFailure ? walk.applyFailure(value, hook) : value
+  }
+  if (!settled.ok) return fail(settled.outcome, settled.cause)
+  try {
+    const next = walk.applyAnswer(value, settled.answer, hook)
+    addTiming(walk.isDenied?.(next) ? 'denied' : 'ok')
+    return next
+  } catch (cause) {
+    return fail('failed', cause)
+  }
+}
+
+type Prompt = Pick<ModelRequest, 'messages' | 'tools'>
+
+/**
+ * Runs an agent's hooks on a model request. They may change the first system message and the tools, and
+ * add lines to the last message, which is the status. The messages in between stay unchanged.
+ */
+export async function applyRequestHooks(
+  hooks: AgentHooks,
+  prompt: Prompt,
+  context: HookContext,
+): Promise<HookResult<Prompt>> {
+  const first = prompt.messages[0]
+  const systemPrompt = first?.role === 'system' ? first.text : ''
+  const call: ModelCall = { systemPrompt, tools: prompt.tools, status: [] }
+  const { value, timings } = await hooks.beforeModelCall(call, context)
+  return { value: value === call ? prompt : applyChange(prompt, systemPrompt, value), timings }
+}
+
+function applyChange({ messages }: Prompt, systemPrompt: string, call: ModelCall): Prompt {
+  let changed = messages
+  if (call.systemPrompt !== systemPrompt) {
+    const rest = systemPrompt === '' ? messages : messages.slice(1)
+    changed = [{ role: 'system', text: call.systemPrompt }, ...rest]
+  }
+  return { messages: addStatus(changed, call.status), tools: call.tools }
+}
+
+function addStatus(messages: Message[], lines: readonly string[]): Message[] {
+  const last = messages.at(-1)
+  if (lines.length === 0) return messages
+  const text = lines.join('\n')
+  if (last?.role !== 'user') return [...messages, { role: 'user', text }]
+  return [...messages.slice(0, -1), { role: 'user', text: `${last.text}\n${text}` }]
 }

@@ -1,7 +1,6 @@
 import { activationLimits } from '../../shared/config'
-import { isUnknownEnd } from './answer-end'
 import type { Limits, LoopEvent } from './event'
-import type { FinishReason, ModelAnswer, ToolRequest } from './message'
+import { type FinishReason, isUnknownEnd, type ModelAnswer, type ToolRequest } from './message'
 
 export interface AdmittedCall extends ToolRequest {
   /** Why the call is not run; null when it is. */

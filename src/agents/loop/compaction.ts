@@ -1,6 +1,6 @@
 import { compaction } from '../../shared/config'
-import { countTotalChars, estimateTokensOfChars } from './estimate'
-import type { Message } from './message'
+import { cutText } from '../../shared/cut-text'
+import { countTotalChars, estimateTokensOfChars, type Message } from './message'
 import type { LoopState } from './state'
 
 /** The state of the context window that decides on a compaction. */
@@ -10,10 +10,7 @@ export type ContextWindow = Pick<
 >
 
 /** What to do before the next model call. `full`: compaction cannot make more space. */
-export type WindowStatus =
-  | { kind: 'fits' }
-  | { kind: 'compact'; toShare: number }
-  | { kind: 'full' }
+type WindowStatus = { kind: 'fits' } | { kind: 'compact'; toShare: number } | { kind: 'full' }
 
 /** Returns whether the next prompt fits, needs a compaction first, or can no longer fit. */
 export function checkWindow(window: ContextWindow): WindowStatus {
@@ -57,7 +54,7 @@ export interface Conversation {
   run: Message[]
 }
 
-export interface CompactionGoal {
+interface CompactionGoal {
   /** Size of the prompt as counted by the provider or estimated, and by the estimate alone. */
   promptTokens: number
   estimatedTokens: number
@@ -71,6 +68,12 @@ export interface CompactionPlan {
   /** The messages that the summary replaces, oldest first. */
   replaced: Message[]
   summaryCharsMax: number
+}
+
+/** Returns the size of a history as that of the window, so that a share of it is replaced however short it is. */
+export function measureHistory({ history, summary }: Pick<Conversation, 'history' | 'summary'>) {
+  const size = estimateTokensOfChars(countTotalChars(history) + (summary ?? '').length)
+  return { promptTokens: size, estimatedTokens: size, contextTokens: size }
 }
 
 /**
@@ -145,4 +148,65 @@ export function replaceOldest(
     history: history.slice(replaced),
     run: run.slice(Math.max(0, replaced - history.length)),
   }
+}
+
+const lineCharsMax = 240
+const itemCharsMax = 2_000
+
+/**
+ * Returns a conversation as text for the model that summarizes it. Long items are truncated at
+ * their end: the longest are tool results, and their beginnings say what they are.
+ */
+export function formatRecord(messages: Message[], former: string | null, charsMax: number): string {
+  const items = messages.flatMap((message) => describe(message, itemCharsMax))
+  const before = former === null ? [] : [`Summary so far: ${former}`]
+  return keepEnds([...before, ...items], charsMax).join('\n\n')
+}
+
+/** Returns a summary made without a model: the beginning of every message and result. */
+export function extractSummary(
+  messages: Message[],
+  former: string | null,
+  charsMax: number,
+): string {
+  const lines = messages.flatMap((message) => describe(message, lineCharsMax)).map(toLine)
+  const before = former === null ? [] : [cutText(former, charsMax / 2)]
+  return keepEnds([...before, ...lines], charsMax).join('\n')
+}
+
+const toLine = (text: string): string => `- ${text.replace(/\s+/g, ' ')}`
+
+function describe(message: Message, charsMax: number): string[] {
+  if (message.role === 'tool') {
+    return message.results.map(({ name, text }) => `${name} returned: ${truncate(text, charsMax)}`)
+  }
+  if (message.role !== 'assistant') return [`Received: ${truncate(message.text, charsMax)}`]
+  const texts = message.text.trim() === '' ? [] : [`I said: ${truncate(message.text, charsMax)}`]
+  const calls = message.calls.map(
+    (call) => `I called ${call.name} ${truncate(call.arguments, charsMax)}`,
+  )
+  return [...texts, ...calls]
+}
+
+/**
+ * Keeps the first item and as many of the newest as fit, with a line that counts the omitted ones.
+ */
+function keepEnds(items: string[], charsMax: number): string[] {
+  const sizeOf = (item: string) => item.length + 2
+  let left = charsMax - 40
+  const first = items.slice(0, 1).map((item) => truncate(item, Math.floor(charsMax / 2)))
+  left -= first.reduce((sum, item) => sum + sizeOf(item), 0)
+  let from = items.length
+  while (from > 1 && left >= sizeOf(items[from - 1] ?? '')) {
+    from--
+    left -= sizeOf(items[from] ?? '')
+  }
+  const missing = from - first.length
+  const gap = missing > 0 ? [`[${missing} more omitted]`] : []
+  return [...first, ...gap, ...items.slice(from)]
+}
+
+function truncate(text: string, charsMax: number): string {
+  const clean = text.trim()
+  return clean.length <= charsMax ? clean : `${cutText(clean, Math.max(0, charsMax))} [...]`
 }

@@ -10,12 +10,10 @@ import type {
 } from '../../hub/contract/hub'
 import type { ActivationErrorCode } from '../../shared/errors'
 import type { ActivationId, CommentId, PostId } from '../../shared/ids'
-import type { HookTime, PromptSize } from '../contract/agents'
-import type { Charge } from './charge'
-import type { Message, ModelAnswer, ModelFailure, ToolOutput } from './message'
-import type { ProgramEvent, ProgramFacts } from './program-event'
-
-export type { Charge } from './charge'
+import type { ModelProtocol, ProgramType, RunReport } from '../../shared/runner-protocol'
+import type { CallUsage, HookTime, PromptSize } from '../contract/agents'
+import type { ModelRequestRefusal, ModelRequestResult } from '../contract/coding-agents'
+import type { Message, ModelAnswer, ModelFailure, ModelUsage, ToolOutput } from './message'
 
 /** Limits of one activation, after profile, definition and hard ceilings are applied. */
 export interface Limits {
@@ -48,11 +46,11 @@ export interface LoadedFacts {
    * Worst case of the first model call, with the text that is added to its prompt right before it.
    */
   firstCall?: { tokens: number; microusd: number }
-  /** For whom the run acts; empty: the hub itself. Absent in journals of earlier versions. */
+  /** For whom the run acts; empty or absent: the hub itself. */
   requesters?: Pick<Requester, 'name' | 'role'>[]
   /** Whether the first prompt holds untrusted text, or what others wrote in an exploration. */
   hasUntrusted?: boolean
-  /** Whose private data the run reads and writes; absent in journals of earlier versions: nobody's. */
+  /** Whose private data the run reads and writes; absent: nobody's. */
   privacy?: Privacy
   /** Whether the first prompt holds data that is private to the reader. */
   hasPrivate?: true
@@ -72,8 +70,6 @@ export interface LoadedFacts {
   problem: { code: ActivationErrorCode; message: string } | null
   /** The coding agent that works on the task; absent for an agent that runs natively. */
   program?: ProgramFacts
-  /** Of journals of earlier versions: posted in place of work that the hub could not do. */
-  note?: string
   /** The session that stores this activation; absent when the agent has no memory. */
   session?: {
     id: string
@@ -107,6 +103,14 @@ export interface RequestParameters {
   tools?: string[]
   /** The last message, which is in no other event. */
   status: string
+}
+
+/** The model call that was in flight when a run was stopped. */
+export interface StoppedCall {
+  /** For its prompt and what had arrived; null when there was none. */
+  charge: Charge | null
+  /** What it had written; absent when that is nothing. */
+  text?: string
 }
 
 /**
@@ -220,7 +224,7 @@ export type LoopEvent = { at: number } & (
       decisions: ApprovalDecision[]
       /** Whether a person stopped the activation while it was parked. */
       isCancelled: boolean
-      /** Of the agent's definition when it was resumed; absent in older records. */
+      /** Of the agent's definition when it was resumed; absent when the decisions did not arrive. */
       definitionEtag?: string
       /** The next effect id, past those that other activations have used in between. */
       nextEffectId: number
@@ -244,8 +248,8 @@ export type LoopEvent = { at: number } & (
     }
   | { type: 'slept'; effectId: number }
   /** The time limit was reached. `charge` is for a model call that was still in flight. */
-  | { type: 'time_ran_out'; charge: Charge | null }
-  | { type: 'cancel_requested'; charge: Charge | null }
+  | ({ type: 'time_ran_out' } & StoppedCall)
+  | ({ type: 'cancel_requested' } & StoppedCall)
   /**
    * The machine stopped and another one resumed the activation. `charge` is for a model call whose
    * answer is lost; `unknownCallIds` are tool calls that may have run and must not run twice.
@@ -265,3 +269,130 @@ export type LoopEvent = { at: number } & (
 )
 
 export type LoopEventOf<Type extends LoopEvent['type']> = Extract<LoopEvent, { type: Type }>
+
+/** What the loop has to know of the coding agent that works on a task. */
+export interface ProgramFacts {
+  type: ProgramType
+  /** Whether it uses the hub's tools; then it must have listed them. */
+  takesTools: boolean
+  /** The repository that it works on, as `service/owner/name`. */
+  repository?: string
+  /** Who may go on in its session; absent: nobody. */
+  audience?: string
+  /** The session that an earlier run of the thread has left, to be loaded where the runner has it. */
+  sessionId?: string
+}
+
+type Ended = Extract<RunReport, { kind: 'ended' }>
+type Changes = NonNullable<Ended['changes']>
+
+/** The last report as the journal stores it: a patch is too long for a row. */
+type StoredEnd = Omit<Ended, 'changes'> & {
+  /** `patchChars`: of the patch, which is stored elsewhere; 0: none is. */
+  changes: (Omit<Changes, 'patch'> & { patchChars: number }) | null
+}
+
+export type StoredReport = Exclude<RunReport, Ended> | StoredEnd
+
+/** Refusals of a model request that end the run; the program may ask again after any other. */
+export type FinalRefusal = Exclude<ModelRequestRefusal, 'not_running' | 'wrong_model'> | 'lost'
+
+/**
+ * Events of a run on a runner. Those with an attempt are ignored when another attempt is the current one: what a
+ * lost runner says later changes nothing.
+ */
+type ProgramEvent =
+  /** What the runners' object answered to the order. */
+  | { type: 'program_placed'; attempt: number; kind: ProgramPlace }
+  /** Written before the request is sent to the provider; `worst` is its charge if its usage gets lost. */
+  | {
+      type: 'request_admitted'
+      attempt: number
+      request: number
+      protocol: ModelProtocol
+      worst: Charge
+      /** It asks for another model than the run's: a title or a summary beside the turn. */
+      isAside?: true
+      /** The renewal took comments that join the run. */
+      maySteer?: true
+    }
+  | {
+      type: 'request_settled'
+      request: number
+      /** When it was admitted. */
+      startedAt: number
+      status: number | null
+      finish: ModelRequestResult['finish']
+      usage: ModelUsage | null
+      /** Null when the provider processed nothing. */
+      charge: Charge | null
+      problem: string | null
+    }
+  | {
+      type: 'request_refused'
+      attempt: number
+      reason: FinalRefusal
+      /** Only when a budget refused the request, with the least that it needs. */
+      shortage?: BudgetShortage
+      needs?: { microusd: number; tokens: number }
+    }
+  | { type: 'tools_listed'; attempt: number }
+  /** Written before a call of the hub's tools runs. */
+  | {
+      type: 'program_called'
+      attempt: number
+      callId: string
+      name: string
+      /** Raw JSON. */
+      arguments: string
+      /** Whether the call may change something. */
+      isWrite: boolean
+    }
+  /** A call requires approval, and the program waits for the decision, at most until a time. */
+  | {
+      type: 'program_call_waits'
+      attempt: number
+      callId: string
+      /** Its own id is that of the call that was first made with these arguments. */
+      approval: ApprovalRequest
+      until: number
+    }
+  /** The decision arrived in time, so the call goes on. */
+  | { type: 'program_call_decided'; attempt: number; callId: string }
+  /** The program has waited for as long as it can: its run parks. */
+  | { type: 'approval_overdue'; attempt: number }
+  | {
+      type: 'program_call_returned'
+      callId: string
+      startedAt: number
+      durationMs: number
+      text: string
+      isError: boolean
+      resultBytes: number
+      grant: string | null
+      decision: string
+      isUntrusted?: true
+      isPrivate?: true
+      isOwnAccount?: true
+      /** It is the result of the same call in an earlier attempt: the call did not run again. */
+      isRecorded?: true
+    }
+  | { type: 'program_reported'; attempt: number; first: number; reports: StoredReport[] }
+  /** The runner is gone for good, or refused the order. */
+  | { type: 'program_lost'; attempt: number; reason: string }
+  /** `charge` is the worst case of these requests, whose usage nobody has reported. */
+  | { type: 'program_closed'; effectId: number; requests: number[]; charge: Charge | null }
+  | { type: 'nobody_notified'; effectId: number }
+
+/** `asked`: no answer yet. `unreachable`: the runners' object did not answer. */
+export type ProgramPlace = 'asked' | 'started' | 'busy' | 'nobody' | 'unreachable'
+
+/** The cost of one model call, or its worst case when the answer was lost. */
+export interface Charge extends CallUsage {
+  /** The model that was called; absent: that of the run. */
+  model?: string
+  /** What the call took beyond its reservation, because the provider counted more input tokens. */
+  overrun?: { tokens: number; microusd: number }
+  /** Why the charge differs from the usage that the provider reported, as a sentence. */
+  doubt?: string
+}

@@ -120,3 +120,53 @@ export interface Outage {
   /** The setting, or the field of the definition, that holds the address. */
   setting: string
 }
+
+/** The shortest useful answer, in tokens. Without space for it no model call is started. */
+export const outputTokensFloor = 64
+
+const charsPerToken = 4
+/** Characters added for each message, beside its text. */
+const charsPerMessage = 16
+
+/** Estimates the tokens of so many characters, before a provider has counted them. */
+export const estimateTokensOfChars = (chars: number): number => Math.ceil(chars / charsPerToken)
+
+/** Returns the characters of a message that count in an estimate. */
+export function countChars(message: Message): number {
+  if (message.role === 'tool') {
+    return message.results.reduce(
+      (sum, { text, name }) => sum + text.length + name.length,
+      charsPerMessage,
+    )
+  }
+  if (message.role !== 'assistant') return charsPerMessage + message.text.length
+  return message.calls.reduce(
+    (sum, call) => sum + call.name.length + call.arguments.length,
+    charsPerMessage + message.text.length + (message.providerParts?.length ?? 0),
+  )
+}
+
+export const countTotalChars = (messages: Message[]): number => {
+  let chars = 0
+  for (const message of messages) chars += countChars(message)
+  return chars
+}
+
+/**
+ * Returns whether an answer is a text that reached its length limit and is continued in a further
+ * call.
+ */
+export const isTruncated = ({
+  text,
+  calls,
+  finish,
+}: Pick<ModelAnswer, 'text' | 'calls' | 'finish'>): boolean =>
+  finish === 'length' && calls.length === 0 && text.trim() !== ''
+
+/**
+ * Returns whether the provider gave no reason that says the answer is complete. A broken stream can
+ * leave a call without its arguments, which looks like a call that takes none, so the calls of such
+ * an answer are not run.
+ */
+export const isUnknownEnd = (finish: FinishReason): boolean =>
+  finish === 'interrupted' || finish === 'other'

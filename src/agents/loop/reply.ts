@@ -1,11 +1,8 @@
 import { limits } from '../../shared/config'
 import { cutText } from '../../shared/cut-text'
-import { addMentions } from '../../shared/markdown/add-mentions'
-import { isTruncated } from './answer-end'
-import type { LoopEvent } from './event'
-import type { ModelAnswer } from './message'
-import { describeChanges } from './program-changes'
-import type { StoredReport } from './program-event'
+import { addMentions } from '../../shared/markdown/render-markdown'
+import type { LoopEvent, StoredReport } from './event'
+import { isTruncated, type ModelAnswer } from './message'
 import type { Ending } from './state'
 
 const truncatedNote = '\n\n*(Truncated: my answer reached its length limit.)*'
@@ -40,7 +37,7 @@ export function composeReplyText(
     const text = ending.reply === 'answer' ? said : joinReason(said, reason)
     return changes === null ? text : `${truncateToFit(text, changes.length)}\n\n${changes}`
   }
-  const answers = events.flatMap((event) => (event.type === 'model_answered' ? [event.answer] : []))
+  const answers = events.flatMap(toSaid)
   if (ending.reply === 'answer') {
     const hasReachedLimit = answers.at(-1)?.finish === 'length'
     return joinAnswer(answers) + (hasReachedLimit ? truncatedNote : '')
@@ -49,9 +46,27 @@ export function composeReplyText(
   return joinReason(soFar, reason)
 }
 
+/** Whether an answer is the word with which an agent that nobody waits for says nothing. */
+export const isPass = (text: string): boolean =>
+  /^[\p{P}\p{S}\s]*pass[\p{P}\p{S}\s]*$/iu.test(text.trim())
+
 /** Returns a partial answer with the reason why it is not whole. */
 const joinReason = (soFar: string, reason: string): string =>
-  soFar ? `${truncateToFit(soFar, reason.length)}\n\n*${reason}*` : reason
+  soFar ? `${closeCode(truncateToFit(soFar, reason.length))}\n\n*${reason}*` : reason
+
+/** Ends a code block that a text leaves open, so that what follows is no code. */
+function closeCode(text: string): string {
+  let open: { indent: string; fence: string } | null = null
+  for (const line of text.split('\n')) {
+    const [whole = '', indent = '', fence] = /^( {0,3})(`{3,}|~{3,})/.exec(line) ?? []
+    if (fence === undefined) continue
+    const rest = line.slice(whole.length)
+    // with a backtick behind them they are code within a line
+    if (open === null) open = fence.startsWith('`') && rest.includes('`') ? null : { indent, fence }
+    else if (fence.startsWith(open.fence) && rest.trim() === '') open = null
+  }
+  return open === null ? text : `${text}\n${open.indent}${open.fence}`
+}
 
 const hasProgram = (events: LoopEvent[]): boolean =>
   events.some((event) => event.type === 'loaded' && event.facts.program !== undefined)
@@ -83,10 +98,21 @@ function truncateToFit(text: string, charsAfter: number): string {
   return text.length <= max ? text : `${cutText(text, max)} [...]`
 }
 
-const hasText = ({ text }: ModelAnswer): boolean => text.trim() !== ''
+type Said = Pick<ModelAnswer, 'text' | 'calls' | 'finish'>
+
+/** Returns the text of an answer, or what was written of one until it was stopped. */
+function toSaid(event: LoopEvent): Said[] {
+  if (event.type === 'model_answered') return [event.answer]
+  const isStop = event.type === 'cancel_requested' || event.type === 'time_ran_out'
+  return isStop && event.text !== undefined
+    ? [{ text: event.text, calls: [], finish: 'interrupted' }]
+    : []
+}
+
+const hasText = ({ text }: Said): boolean => text.trim() !== ''
 
 /** Returns the last answer, with the truncated answers before it that it continues. */
-function joinAnswer(answers: ModelAnswer[]): string {
+function joinAnswer(answers: Said[]): string {
   const whole = answers.findLastIndex(
     (answer, index) => index < answers.length - 1 && !isTruncated(answer),
   )
@@ -95,4 +121,73 @@ function joinAnswer(answers: ModelAnswer[]): string {
     .map(({ text }) => text)
     .join('')
     .trim()
+}
+
+type Changes = NonNullable<Extract<StoredReport, { kind: 'ended' }>['changes']>
+
+const pullRequestTool = 'github_create_pull_request'
+
+/** What a runner reports is no Markdown: only names and ids that look like such are posted. */
+const isBranch = (text: string): boolean => /^[\w./-]{1,200}$/.test(text)
+const isCommit = (text: string | null): text is string =>
+  text !== null && /^[0-9a-f]{7,64}$/.test(text)
+
+/**
+ * Returns the line under the answer of a program that changed its repository: how much, on which branch, since
+ * when, and the pull request that it opened. Null without changes.
+ */
+function describeChanges(events: LoopEvent[]): string | null {
+  const all = events.flatMap((event) =>
+    event.type === 'program_reported' ? event.reports.flatMap(listChanges) : [],
+  )
+  const changes = all.at(-1)
+  if (!changes || !isBranch(changes.branch)) return null
+  const counts = summarize(changes.stat)
+  const since = all[0]?.since ?? null
+  const sentences = [
+    `${counts} ${changes.pushed === null ? 'for' : 'on'} ${linkBranch(events, changes)}`,
+    ...(isCommit(changes.pushed) ? [` (commit \`${changes.pushed.slice(0, 12)}\`)`] : []),
+    ...(isCommit(since) ? [`, since \`${since.slice(0, 12)}\``] : []),
+    changes.pushed === null ? '; not pushed.' : '.',
+  ]
+  const pull = findPullRequest(events)
+  return sentences.join('') + (pull === null ? '' : ` Pull request: <${pull}>`)
+}
+
+const listChanges = (report: StoredReport): Changes[] =>
+  report.kind === 'ended' && report.changes && report.changes.stat !== '' ? [report.changes] : []
+
+/** Returns the last line of a stat, e.g. `2 files changed, 3 insertions(+)`. */
+function summarize(stat: string): string {
+  const last = stat.trimEnd().split('\n').at(-1)?.trim() ?? ''
+  const isSummary = /^\d+ files? changed(, \d+ insertions?\(\+\))?(, \d+ deletions?\(-\))?$/
+  return isSummary.test(last) ? last : 'Changes'
+}
+
+function linkBranch(events: LoopEvent[], { branch, pushed }: Changes): string {
+  const loaded = events.find((event) => event.type === 'loaded')
+  const repository = loaded?.type === 'loaded' ? loaded.facts.program?.repository : undefined
+  const [service, path] = /^(\w+)\/([\w.-]+\/[\w.-]+)$/.exec(repository ?? '')?.slice(1) ?? []
+  const name = `\`${branch}\``
+  return service === 'github' && pushed !== null
+    ? `[${name}](https://github.com/${path}/tree/${branch})`
+    : name
+}
+
+/** Returns the address of the last pull request that the program opened; null when others must not see it. */
+function findPullRequest(events: LoopEvent[]): string | null {
+  const opened = new Set(
+    events.flatMap((event) =>
+      event.type === 'program_called' && event.name === pullRequestTool ? [event.callId] : [],
+    ),
+  )
+  const returned = events.findLast(
+    (event) =>
+      (event.type === 'program_call_returned' || event.type === 'tool_returned') &&
+      opened.has(event.callId) &&
+      !event.isError,
+  )
+  if (returned?.type !== 'program_call_returned' && returned?.type !== 'tool_returned') return null
+  if (returned.isPrivate || returned.isOwnAccount) return null
+  return /"url": ?"(https:\/\/[\w./:-]{1,300})"/.exec(returned.text)?.[1] ?? null
 }

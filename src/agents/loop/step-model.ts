@@ -1,16 +1,26 @@
 import { activationLimits, compaction, limits } from '../../shared/config'
-import { admitCalls } from './admit-calls'
-import { isTruncated, isUnknownEnd } from './answer-end'
-import { addCharge } from './charge-state'
+import { type AdmittedCall, admitCalls } from './admit-calls'
 import { isWindowNearlyFull } from './compaction'
 import { endingMessages, endingTexts } from './ending-texts'
 import type { LoopEventOf } from './event'
-import type { Outage } from './message'
-import { startModelCall } from './start-model-call'
-import { type Ending, type LoopState, type Step, withEffects } from './state'
-import { answered, failActivation, finishActivation } from './step-end'
-import { steerOrFinish } from './step-steer'
-import { runCalls } from './step-tools'
+import { estimateTokensOfChars, isTruncated, isUnknownEnd, type Outage } from './message'
+import { isPass } from './reply'
+import {
+  type Effect,
+  type Ending,
+  type LoopState,
+  type Step,
+  type StepCall,
+  withEffects,
+} from './state'
+import {
+  addCharge,
+  answered,
+  canCallModel,
+  failActivation,
+  finishActivation,
+  startModelCall,
+} from './transitions'
 
 const passed: Ending = { ...answered, reply: 'silent', text: endingTexts.nothingToSay() }
 
@@ -38,12 +48,13 @@ export function handleModelAnswered(state: LoopState, event: LoopEventOf<'model_
   }
   if (isTruncated(answer)) return continueAnswer(next, event)
   if (answer.text.trim() === '') return afterEmptyAnswer(next, event)
-  const isPass = state.task === 'exploration' && passPattern.test(answer.text.trim())
-  return isPass ? finishActivation(next, passed) : steerOrFinish(next, event.at)
+  return mayPass(state) && isPass(answer.text)
+    ? finishActivation(next, passed)
+    : steerOrFinish(next, event.at)
 }
 
-/** Matches the word with which an exploring agent declines to post. */
-const passPattern = /^[\p{P}\p{S}\s]*pass[\p{P}\p{S}\s]*$/iu
+/** Whether nobody waits for an answer, so that the agent may say nothing. */
+const mayPass = ({ task }: LoopState): boolean => task === 'exploration' || task === 'scheduled'
 
 /**
  * Adds the cost of the call and the new size of the prompt, as counted by the provider. An answer
@@ -72,7 +83,7 @@ function continueAnswer(state: LoopState, { answer, at }: LoopEventOf<'model_ans
 }
 
 /**
- * Handles an empty answer: the end of a truncated answer or of an exploration, else retried once
+ * Handles an empty answer: the end of a truncated answer or of a run that nobody waits for, else retried once
  * and then an error.
  */
 function afterEmptyAnswer(
@@ -81,8 +92,8 @@ function afterEmptyAnswer(
 ): Step {
   if (state.cutChars > 0) return finishActivation(state, answered)
   const hasReachedLimit = answer.finish === 'length'
-  const hasExplored = state.task === 'exploration' && state.callIds.length > 0
-  if (hasExplored && !hasReachedLimit) return finishActivation(state, passed)
+  const isDone = mayPass(state) && state.callIds.length > 0
+  if (isDone && !hasReachedLimit) return finishActivation(state, passed)
   // while a compaction may help, the full context window is the cause, not the empty answer
   if (state.emptyAnswers > 0 && !state.mustCompact) {
     const message = hasReachedLimit
@@ -195,3 +206,142 @@ export function handleModelRefused(refused: LoopState, event: LoopEventOf<'model
     text: endingTexts.finishedElsewhere(),
   })
 }
+
+/**
+ * Runs the admitted calls of an answer (ACT), five at a time and sequential ones alone; refused
+ * calls already have their results.
+ */
+function runCalls(
+  state: LoopState,
+  admitted: AdmittedCall[],
+  event: LoopEventOf<'model_answered'>,
+): Step {
+  // matched by index: an admitted call may have another id than the model gave
+  const calls = admitted.flatMap(({ callId, refusal }, index): StepCall[] => {
+    const isSequential = event.calls[index]?.isSequential ?? false
+    return refusal === null ? [{ callId, status: 'todo', isSequential }] : []
+  })
+  const next: LoopState = {
+    ...state,
+    phase: 'acting',
+    toolCalls: state.toolCalls + calls.length,
+    callIds: [...state.callIds, ...admitted.map(({ callId }) => callId)],
+    calls,
+  }
+  return startCalls(next, event.at)
+}
+
+/** Handles a tool result (OBSERVE): once every call has a result, the model is called again. */
+export function handleToolReturned(state: LoopState, event: LoopEventOf<'tool_returned'>): Step {
+  const promptTokens =
+    state.promptTokens + estimateTokensOfChars(event.text.length + event.name.length)
+  const calls = markDone(state.calls, [event.callId])
+  return startCalls({ ...state, calls, promptTokens }, event.at)
+}
+
+export const markDone = (calls: StepCall[], callIds: string[]): StepCall[] =>
+  calls.map((call) => (callIds.includes(call.callId) ? { ...call, status: 'done' } : call))
+
+/**
+ * Starts as many calls as have a slot. With none left to run, calls the model again, or parks when
+ * a call requires approval.
+ */
+export function startCalls(state: LoopState, at: number): Step {
+  const running = state.calls.filter(({ status }) => status === 'running')
+  const todo = state.calls.filter(({ status }) => status === 'todo')
+  if (running.length === 0 && todo.length === 0) {
+    const isParked = state.calls.some(({ status }) => status === 'parked')
+    return isParked ? park(state) : startModelCall(state, at)
+  }
+  const started = chooseCalls(running, todo)
+  const calls = state.calls.map((call) =>
+    started.includes(call) ? ({ ...call, status: 'running' } as const) : call,
+  )
+  return withEffects(
+    { ...state, calls },
+    ...started.map(({ callId }) => ({ type: 'call_tool', callId }) as const),
+  )
+}
+
+/** Asks the hub to park the activation, since only parked calls are left. */
+const park = (state: LoopState): Step =>
+  withEffects({ ...state, phase: 'parking', commitFailures: 0 }, { type: 'park' })
+
+/**
+ * Returns the calls to start, in order; a sequential call runs alone and later calls wait for it.
+ */
+function chooseCalls(running: StepCall[], todo: StepCall[]): StepCall[] {
+  const chosen: StepCall[] = []
+  for (const call of todo) {
+    const busy = running.length + chosen.length
+    if (busy >= activationLimits.toolCallsAtOnce) break
+    if (running.some(({ isSequential }) => isSequential)) break
+    if (call.isSequential) {
+      if (busy === 0) chosen.push(call)
+      break
+    }
+    chosen.push(call)
+  }
+  return chosen
+}
+
+/**
+ * Continues after a compaction. `reason` then checks the size: it compacts again, calls the model,
+ * or gives up. When nothing else was asked, the run ends.
+ */
+export function handleCompacted(state: LoopState, event: LoopEventOf<'compacted'>): Step {
+  const next: LoopState = {
+    ...addCharge(state, event.charge),
+    promptTokens: event.tokens,
+    entries: event.entries,
+    // nothing was left to replace, so further attempts are useless
+    compactions: event.replaced === 0 ? compaction.attempts : state.compactions,
+  }
+  if (state.isCompactOnly) {
+    const text = endingTexts.compacted(event.replaced, event.problem)
+    return finishActivation(next, { outcome: 'completed', error: null, reply: 'notice', text })
+  }
+  return startModelCall(
+    { ...next, mustCompact: state.mustCompact && isWindowNearlyFull(next) },
+    event.at,
+  )
+}
+
+/**
+ * Ends with the answer of the model, unless a comment may have arrived for the run and a further model call is
+ * possible: then asks the hub first. What is not asked for is delivered after the commit.
+ */
+function steerOrFinish(state: LoopState, at: number): Step {
+  if (!state.maySteer || !canCallModel(state, at)) return finishActivation(state, answered)
+  return withEffects({ ...state, maySteer: false }, { type: 'steer' })
+}
+
+/**
+ * Adds comments that joined the run as a user message, and calls the model: again after an answer, which is not
+ * posted then, or for the first time when they were found right before a call. Without any the answer stands.
+ */
+export function handleSteered(
+  state: LoopState,
+  { items, at }: LoopEventOf<'steered'>,
+  { type }: Effect,
+): Step {
+  if (items.length === 0) return finishActivation(state, answered)
+  const chars = items.reduce((sum, { text }) => sum + text.length, 0)
+  const wasCounted = type === 'call_model' && state.retries === 0
+  return startModelCall(
+    {
+      ...state,
+      maySteer: false,
+      isCompactOnly: false,
+      cutChars: 0,
+      emptyAnswers: 0,
+      iteration: state.iteration - (wasCounted ? 1 : 0),
+      entries: state.entries + 1,
+      promptTokens: state.promptTokens + estimateTokensOfChars(chars + noteChars * items.length),
+    },
+    at,
+  )
+}
+
+/** Characters that a comment is long beside its text: the note and the fence. */
+const noteChars = 400

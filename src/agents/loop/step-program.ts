@@ -1,23 +1,74 @@
 import { codingAgents } from '../../shared/config'
-import { findWorking } from './admit-request'
-import { addCharge } from './charge-state'
-import type { StopReason } from './effect'
-import type { LoopEventOf } from './event'
-import { canCallModel } from './find-limit'
-import { judgeProgram, toInterruption, toRefusalEnding } from './judge-program'
-import type { StoredReport } from './program-event'
-import type { ProgramState } from './program-state'
-import { countWritten, isInDoubt, isParking, listWaiting, parkProgram } from './program-waits'
-import { countReportChars } from './report-size'
-import { beginAttempt } from './start-turn'
-import { type Ending, type LoopState, type Step, withEffects, withoutEffects } from './state'
-import { answered, finishActivation } from './step-end'
+import type { ActivationErrorCode } from '../../shared/errors'
+import { endingMessages, endingTexts } from './ending-texts'
+import type { LoopEvent, LoopEventOf, StoredReport } from './event'
+import {
+  canPark,
+  countReportChars,
+  countWritten,
+  findWaitEnd,
+  findWorking,
+  isInDoubt,
+  isParking,
+  listWaiting,
+  parkProgram,
+} from './program'
+import {
+  type Ending,
+  type LastRequest,
+  type LoopState,
+  type OpenCall,
+  type OpenRequest,
+  type ProgramEnd,
+  type ProgramState,
+  type Step,
+  type StopReason,
+  withEffects,
+  withoutEffects,
+} from './state'
+import { addCharge, answered, beginAttempt, canCallModel, finishActivation } from './transitions'
 
 const withProgram = (state: LoopState, changes: Partial<ProgramState>): LoopState =>
   state.program ? { ...state, program: { ...state.program, ...changes } } : state
 
+type FromProgram = Exclude<
+  LoopEvent,
+  | { effectId: number }
+  | LoopEventOf<'woken' | 'time_ran_out' | 'cancel_requested' | 'interrupted' | 'resumed'>
+>
+
+/** Returns the step for what a program, its runner or the hub's answer to it reports. */
+export function handleProgram(state: LoopState, event: FromProgram): Step {
+  switch (event.type) {
+    case 'program_placed':
+      return handlePlaced(state, event)
+    case 'request_admitted':
+      return handleAdmitted(state, event)
+    case 'request_settled':
+      return handleSettled(state, event)
+    case 'request_refused':
+      return handleRefused(state, event)
+    case 'tools_listed':
+      return handleToolsListed(state, event)
+    case 'program_called':
+      return handleCalled(state, event)
+    case 'program_call_returned':
+      return handleCallReturned(state, event)
+    case 'program_call_waits':
+      return handleCallWaits(state, event)
+    case 'program_call_decided':
+      return handleCallDecided(state, event)
+    case 'approval_overdue':
+      return handleOverdue(state, event)
+    case 'program_reported':
+      return handleReported(state, event)
+    case 'program_lost':
+      return handleLost(state, event)
+  }
+}
+
 /** Notes where the attempt is. After a while without a suitable runner the requester is notified, once. */
-export function handlePlaced(state: LoopState, event: LoopEventOf<'program_placed'>): Step {
+function handlePlaced(state: LoopState, event: LoopEventOf<'program_placed'>): Step {
   const program = findWorking(state, event.attempt)
   if (!program || program.hasStarted) return withoutEffects(state)
   const { kind: place, at } = event
@@ -30,11 +81,12 @@ export function handlePlaced(state: LoopState, event: LoopEventOf<'program_place
 }
 
 /** Counts an admitted request. One that no longer fits the state was not admitted. */
-export function handleAdmitted(state: LoopState, event: LoopEventOf<'request_admitted'>): Step {
+function handleAdmitted(state: LoopState, event: LoopEventOf<'request_admitted'>): Step {
   const { attempt, request, worst, at } = event
   const program = findWorking(state, attempt)
   if (!program || request !== program.requests + 1) return withoutEffects(state)
-  const open = [...program.open, { request, startedAt: at, worst }]
+  const aside = event.isAside && { isAside: event.isAside }
+  const open = [...program.open, { request, startedAt: at, worst, ...aside }]
   return withoutEffects({
     ...withProgram(state, { requests: request, open, hasStarted: true }),
     iteration: request,
@@ -44,34 +96,45 @@ export function handleAdmitted(state: LoopState, event: LoopEventOf<'request_adm
 }
 
 /** Charges a request, once. */
-export function handleSettled(state: LoopState, event: LoopEventOf<'request_settled'>): Step {
+function handleSettled(state: LoopState, event: LoopEventOf<'request_settled'>): Step {
   const { request, finish, problem, charge } = event
   const { program } = state
-  if (!program?.open.some((each) => each.request === request)) return withoutEffects(state)
-  const isLast = program.last === null || request > program.last.request
+  const settled = program?.open.find((each) => each.request === request)
+  if (!program || !settled) return withoutEffects(state)
   const changes = {
-    open: program.open.filter((each) => each.request !== request),
-    last: isLast ? { request, finish, problem } : program.last,
+    open: program.open.filter((each) => each !== settled),
+    last: toLast(program.last, settled, { finish, problem }),
   }
   return settleClosing(addCharge(withProgram(state, changes), charge), event.at)
 }
 
+/**
+ * Returns the request that judges the turn: the one with the highest number, those for another model than the run's
+ * only as long as there is no other. Codex asks for a title of its session when its turn is over, and is ended then.
+ */
+function toLast(
+  last: LastRequest | null,
+  { request, isAside }: OpenRequest,
+  end: Pick<LastRequest, 'finish' | 'problem'>,
+): LastRequest {
+  if (last && isAside && !last.isAside) return last
+  if (last && isAside === last.isAside && request < last.request) return last
+  return { request, ...end, ...(isAside && { isAside }) }
+}
+
 /** Ends the run for a refusal that would repeat itself. */
-export function handleRefused(state: LoopState, event: LoopEventOf<'request_refused'>): Step {
+function handleRefused(state: LoopState, event: LoopEventOf<'request_refused'>): Step {
   if (!findWorking(state, event.attempt)) return withoutEffects(state)
   return closeProgram(state, toRefusalEnding(state, event), 'ended', event.at)
 }
 
-export function handleToolsListed(
-  state: LoopState,
-  { attempt }: LoopEventOf<'tools_listed'>,
-): Step {
+function handleToolsListed(state: LoopState, { attempt }: LoopEventOf<'tools_listed'>): Step {
   const program = findWorking(state, attempt)
   if (!program || program.hasListedTools) return withoutEffects(state)
   return withoutEffects(withProgram(state, { hasListedTools: true, hasStarted: true }))
 }
 
-export function handleCalled(state: LoopState, event: LoopEventOf<'program_called'>): Step {
+function handleCalled(state: LoopState, event: LoopEventOf<'program_called'>): Step {
   const { callId, isWrite } = event
   const program = findWorking(state, event.attempt)
   if (!program || state.callIds.includes(callId)) return withoutEffects(state)
@@ -87,7 +150,7 @@ export function handleCalled(state: LoopState, event: LoopEventOf<'program_calle
 }
 
 /** Notes that a call returned. One that was not allowed has changed nothing. */
-export function handleCallReturned(
+function handleCallReturned(
   state: LoopState,
   { callId, decision, at }: LoopEventOf<'program_call_returned'>,
 ): Step {
@@ -102,7 +165,7 @@ export function handleCallReturned(
 }
 
 /** Stores reports of the current attempt, each once and in order; the last one ends the turn. */
-export function handleReported(state: LoopState, event: LoopEventOf<'program_reported'>): Step {
+function handleReported(state: LoopState, event: LoopEventOf<'program_reported'>): Step {
   const { program } = state
   const { attempt, first, reports, at } = event
   const isOpen = state.phase === 'closing' || findWorking(state) !== null
@@ -131,7 +194,7 @@ function foldReports(program: ProgramState, reports: StoredReport[]): Partial<Pr
   return { ...changes, chars }
 }
 
-export function handleLost(state: LoopState, event: LoopEventOf<'program_lost'>): Step {
+function handleLost(state: LoopState, event: LoopEventOf<'program_lost'>): Step {
   const { program } = state
   if (!program || program.attempt !== event.attempt || program.end) return withoutEffects(state)
   if (state.phase === 'closing') {
@@ -205,9 +268,11 @@ export function handleClosed(state: LoopState, event: LoopEventOf<'program_close
     const { attempt } = program
     return withEffects(state, { type: 'close_program', attempt, stop: null, until: event.at })
   }
-  const newest = program.open.at(-1)?.request ?? 0
-  const isLast = newest > (program.last?.request ?? 0)
-  const last = isLast ? { request: newest, finish: 'unknown', problem: null } : program.last
+  const unknown = { finish: 'unknown', problem: null }
+  const last = program.open.reduce<LastRequest | null>(
+    (before, each) => toLast(before, each, unknown),
+    program.last,
+  )
   return conclude(addCharge(withProgram(state, { open: [], last }), event.charge), event.at)
 }
 
@@ -225,4 +290,156 @@ function conclude(state: LoopState, at: number): Step {
   return mayGoOn
     ? withEffects({ ...state, phase: 'reasoning', maySteer: false }, { type: 'steer' })
     : finishActivation(state, ending)
+}
+
+const withCall = (state: LoopState, call: OpenCall): LoopState => {
+  const { program } = state
+  if (!program) return state
+  const calls = program.calls.map((each) => (each.callId === call.callId ? call : each))
+  return { ...state, program: { ...program, calls } }
+}
+
+/** Notes that a call waits for an approval: it has not run, and is not in doubt. */
+function handleCallWaits(state: LoopState, event: LoopEventOf<'program_call_waits'>): Step {
+  const { callId, approval, until } = event
+  const call = findWorking(state, event.attempt)?.calls.find((each) => each.callId === callId)
+  if (!call || call.wait?.approvalId === approval.callId) return withoutEffects(state)
+  const wait = { approvalId: approval.callId, until: call.wait?.until ?? until }
+  return withoutEffects(withCall(state, { ...call, wait }))
+}
+
+/** Notes that a call runs after all: it cannot be parked any more. */
+function handleCallDecided(state: LoopState, event: LoopEventOf<'program_call_decided'>): Step {
+  const program = findWorking(state, event.attempt)
+  const call = program && listWaiting(program).find(({ callId }) => callId === event.callId)
+  if (!call) return withoutEffects(state)
+  const { wait: _, ...running } = call
+  return withoutEffects(withCall(state, running))
+}
+
+/**
+ * Ends the program whose call has waited for too long, so that its run parks. A run that could not go on afterwards
+ * keeps its program, whose call is then refused.
+ */
+function handleOverdue(state: LoopState, event: LoopEventOf<'approval_overdue'>): Step {
+  const program = findWorking(state, event.attempt)
+  const end = program && findWaitEnd(program)
+  if (!program || end === null || end > event.at) return withoutEffects(state)
+  if (canPark(program)) return closeProgram(state, null, 'parked', event.at)
+  const calls = program.calls.map(({ wait: _, ...call }) => call)
+  return withoutEffects({ ...state, program: { ...program, calls } })
+}
+
+const partial = (outcome: Ending['outcome'], text: string): Ending => ({
+  outcome,
+  error: null,
+  reply: 'partial',
+  text,
+})
+
+const failed = (code: ActivationErrorCode, message: string, isRecoverable = true): Ending => ({
+  outcome: 'failed',
+  error: { code, message },
+  reply: 'partial',
+  text: endingTexts.failed(message, isRecoverable),
+})
+
+/** The ending after a runner was lost, when beginning again could write twice. */
+const toInterruption = (): Ending => failed('INTERRUPTED', endingMessages.runnerLost(), false)
+
+/**
+ * Judges how the turn of a program ended. What it claims is not believed: an answer counts when the program ended
+ * its turn without an error, has listed the hub's tools, and its last model request ended with a stop.
+ */
+function judgeProgram({ limits }: LoopState, program: ProgramState): Ending {
+  const { end, last, type, takesTools, hasListedTools } = program
+  if (takesTools && !hasListedTools) return failed('NO_TOOLS', endingMessages.noTools(type))
+  if (last?.finish === 'length') return partial('max_tokens', endingTexts.answerLimit())
+  if (last?.finish === 'content-filter') return filtered
+  if (end && end.end !== 'end_turn') return explainEnd(end.end, type, limits.iterations, program)
+  if (!end?.is_success || last?.finish !== 'stop') return explainFailure(program)
+  return end.hasAnswer
+    ? answered
+    : failed('EMPTY_RESPONSE', endingMessages.programSaidNothing(type))
+}
+
+const filtered: Ending = {
+  outcome: 'content_filtered',
+  error: { code: 'CONTENT_FILTERED', message: endingMessages.contentFiltered() },
+  reply: 'notice',
+  text: endingTexts.contentFiltered(),
+}
+
+/** Returns the ending for an end that the program itself does not call a success. */
+function explainEnd(
+  end: Exclude<ProgramEnd['end'], 'end_turn'>,
+  type: string,
+  iterations: number,
+  program: ProgramState,
+): Ending {
+  switch (end) {
+    case 'no_tools':
+      return failed('NO_TOOLS', endingMessages.noTools(type))
+    case 'max_tokens':
+      return partial('max_tokens', endingTexts.answerLimit())
+    case 'max_turn_requests':
+      return partial('max_iterations', endingTexts.iterationLimit(iterations))
+    case 'refusal':
+      return filtered
+    case 'silent':
+      return failed('TIMEOUT', endingMessages.programSilent(type))
+    case 'output_limit':
+      return failed('PROVIDER_ERROR', endingMessages.tooMuch(type))
+    case 'cancelled':
+      return failed('INTERRUPTED', endingMessages.programStopped(type))
+    case 'error':
+    case 'lost':
+      return explainFailure(program)
+  }
+}
+
+/** How providers say that an account cannot pay for more. */
+const usedUpWords = /\b(?:credits?|billing|quota|payment)\b/i
+
+/** Returns the ending after a failure of the program or its last model request. */
+function explainFailure(program: ProgramState): Ending {
+  const { type, last } = program
+  const isUsedUp = last?.finish === 'error' && usedUpWords.test(last.problem ?? '')
+  return isUsedUp
+    ? failed('PROVIDER_ERROR', endingMessages.quotaUsedUp(type), false)
+    : failed('PROVIDER_ERROR', describeFailure(program))
+}
+
+/** Says what went wrong; what the program says of it is in the trace, since it may quote the prompt. */
+function describeFailure({ type, last }: ProgramState): string {
+  if (!last) return endingMessages.noRequest(type)
+  return last.finish === 'stop'
+    ? endingMessages.programFailed(type)
+    : endingMessages.requestFailed(type)
+}
+
+/** Returns how the run ends after a refusal that the program cannot work around. */
+function toRefusalEnding(state: LoopState, event: LoopEventOf<'request_refused'>): Ending {
+  const { limits, tokens } = state
+  switch (event.reason) {
+    case 'budget_exhausted':
+      return partial('budget_exhausted', endingTexts.budgetExhausted(event.shortage))
+    case 'max_tokens':
+      return partial('max_tokens', endingTexts.tokensUsedUp(tokens))
+    case 'max_iterations':
+      return partial('max_iterations', endingTexts.iterationLimit(limits.iterations))
+    case 'max_duration':
+      return partial('max_duration', endingTexts.timedOutAfter(limits.durationMs))
+    case 'paused':
+      return partial('cancelled', endingTexts.paused())
+    case 'no_tools':
+      return failed('NO_TOOLS', endingMessages.noTools(state.program?.type ?? ''))
+    case 'lost':
+      return {
+        outcome: 'cancelled',
+        error: null,
+        reply: 'silent',
+        text: endingTexts.finishedElsewhere(),
+      }
+  }
 }

@@ -1,9 +1,8 @@
 import { scheduling } from '../../shared/config'
-import { findWorking } from './admit-request'
 import type { LoopEvent, LoopEventOf } from './event'
-import { findParking } from './program-waits'
-import { startModelCall } from './start-model-call'
+import { findParking, findWorking } from './program'
 import {
+  type Effect,
   initialState,
   isBusy,
   type LoopState,
@@ -11,34 +10,27 @@ import {
   withEffects,
   withoutEffects,
 } from './state'
-import { handleCommitted, retryWithBackoff } from './step-commit'
-import { handleCompacted } from './step-compact'
-import { stopActivation, toStopEnding } from './step-end'
-import { handleLoaded, handleLoadFailed } from './step-load'
 import {
+  handleCommitted,
+  handleInterrupted,
+  handleLoaded,
+  handleLoadFailed,
+  handleParked,
+  handleResumed,
+  handleToolParked,
+  retryWithBackoff,
+} from './step-activation'
+import {
+  handleCompacted,
   handleModelAnswered,
   handleModelFailed,
   handleModelRefused,
   handleModelWaited,
+  handleSteered,
+  handleToolReturned,
 } from './step-model'
-import { handleParked, handleResumed, handleToolParked } from './step-park'
-import {
-  closeProgram,
-  handleAdmitted,
-  handleCalled,
-  handleCallReturned,
-  handleClosed,
-  handleLost,
-  handlePlaced,
-  handleRefused,
-  handleReported,
-  handleSettled,
-  handleToolsListed,
-} from './step-program'
-import { handleCallDecided, handleCallWaits, handleOverdue } from './step-program-wait'
-import { handleInterrupted } from './step-recover'
-import { handleSteered } from './step-steer'
-import { handleToolReturned } from './step-tools'
+import { closeProgram, handleClosed, handleProgram } from './step-program'
+import { startModelCall, stopActivation, toStopEnding } from './transitions'
 
 /**
  * Returns the next state and effects for one event. All decisions of the agent loop are made here.
@@ -52,10 +44,7 @@ export function step(state: LoopState, event: LoopEvent): Step {
   if (!('effectId' in event)) return handleExternal(state, event)
   const effect = state.pending.find(({ id }) => id === event.effectId)
   if (!effect) return withoutEffects(state)
-  const settled: LoopState = {
-    ...state,
-    pending: state.pending.filter(({ id }) => id !== event.effectId),
-  }
+  const settled = settle(state, effect, event)
   switch (event.type) {
     case 'loaded':
       return handleLoaded(settled, event)
@@ -63,7 +52,7 @@ export function step(state: LoopState, event: LoopEvent): Step {
       return withEffects(settled, { type: 'sleep', until: computeRetryAt(settled, event) })
     case 'load_found_nothing':
       return settled.isWokenAgain
-        ? loadAgain(settled)
+        ? startLoad({ ...settled, isWokenAgain: false })
         : withoutEffects({ ...initialState, nextEffectId: settled.nextEffectId })
     case 'load_failed':
       return handleLoadFailed(settled, event)
@@ -99,9 +88,7 @@ export function step(state: LoopState, event: LoopEvent): Step {
   }
 }
 
-type ExternalEvent = Exclude<LoopEvent, { effectId: number }>
-
-function handleExternal(state: LoopState, event: ExternalEvent): Step {
+function handleExternal(state: LoopState, event: Exclude<LoopEvent, { effectId: number }>): Step {
   switch (event.type) {
     case 'woken':
       return handleWoken(state, event)
@@ -136,68 +123,44 @@ function stop(
   return closeProgram(state, toStopEnding(state, outcome), outcome, at)
 }
 
-type FromProgram = Exclude<
-  ExternalEvent,
-  LoopEventOf<'woken' | 'time_ran_out' | 'cancel_requested' | 'interrupted' | 'resumed'>
->
-
-function handleProgram(state: LoopState, event: FromProgram): Step {
-  switch (event.type) {
-    case 'program_placed':
-      return handlePlaced(state, event)
-    case 'request_admitted':
-      return handleAdmitted(state, event)
-    case 'request_settled':
-      return handleSettled(state, event)
-    case 'request_refused':
-      return handleRefused(state, event)
-    case 'tools_listed':
-      return handleToolsListed(state, event)
-    case 'program_called':
-      return handleCalled(state, event)
-    case 'program_call_returned':
-      return handleCallReturned(state, event)
-    case 'program_call_waits':
-      return handleCallWaits(state, event)
-    case 'program_call_decided':
-      return handleCallDecided(state, event)
-    case 'approval_overdue':
-      return handleOverdue(state, event)
-    case 'program_reported':
-      return handleReported(state, event)
-    case 'program_lost':
-      return handleLost(state, event)
-  }
-}
-
 /**
  * Handles a wake. Idle: loads work. Waiting for capacity: asks the hub again now. Busy: checks the
  * inbox again afterwards, and with `maySteer` the run asks for comments before it ends.
  */
 function handleWoken(state: LoopState, event: LoopEventOf<'woken'>): Step {
   if (!isBusy(state)) {
-    return withEffects(
-      {
-        ...initialState,
-        nextEffectId: state.nextEffectId,
-        phase: 'loading',
-        activationId: event.activationId,
-        startedAt: event.at,
-      },
-      { type: 'load', ...(event.mayExplore && { mayExplore: true }) },
-    )
+    return startLoad({
+      ...initialState,
+      nextEffectId: state.nextEffectId,
+      phase: 'loading',
+      activationId: event.activationId,
+      startedAt: event.at,
+      mayExplore: event.mayExplore === true,
+    })
   }
+  const mayExplore = state.mayExplore || event.mayExplore === true
   const isWaitingToLoad =
     state.phase === 'loading' && state.pending.every(({ type }) => type === 'sleep')
-  if (isWaitingToLoad) return withEffects({ ...state, pending: [] }, { type: 'load' })
+  if (isWaitingToLoad) return startLoad({ ...state, pending: [], mayExplore })
   const maySteer = state.maySteer || event.maySteer === true
-  if (state.isWokenAgain && state.maySteer === maySteer) return withoutEffects(state)
-  return withoutEffects({ ...state, isWokenAgain: true, maySteer })
+  const isKnown =
+    state.isWokenAgain && state.maySteer === maySteer && state.mayExplore === mayExplore
+  return withoutEffects(isKnown ? state : { ...state, isWokenAgain: true, maySteer, mayExplore })
 }
 
-/** Loads again: the inbox was empty, but another wake arrived while it was read. */
-function loadAgain(state: LoopState): Step {
-  return withEffects({ ...state, isWokenAgain: false }, { type: 'load' })
+/** Asks the hub for work, with the offered exploration as long as that is unanswered. */
+function startLoad(state: LoopState): Step {
+  return withEffects(state, { type: 'load', ...(state.mayExplore && { mayExplore: true }) })
+}
+
+/** An answered LOAD answers the offer that it carried, not one that came while it was on its way. */
+function settle(state: LoopState, effect: Effect, event: LoopEvent): LoopState {
+  const hasAnswered = effect.type === 'load' && effect.mayExplore && event.type !== 'load_failed'
+  return {
+    ...state,
+    pending: state.pending.filter(({ id }) => id !== effect.id),
+    mayExplore: state.mayExplore && !hasAnswered,
+  }
 }
 
 /** Returns when LOAD is repeated: the longer the agent has waited for room, the later. */
@@ -210,7 +173,7 @@ function computeRetryAt(
 }
 
 function handleSlept(state: LoopState, at: number): Step {
-  if (state.phase === 'loading') return withEffects(state, { type: 'load' })
+  if (state.phase === 'loading') return startLoad(state)
   if (state.phase === 'committing') return withEffects(state, { type: 'commit' })
   if (state.phase === 'parking') return withEffects(state, { type: 'park' })
   return startModelCall(state, at)

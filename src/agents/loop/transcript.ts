@@ -1,12 +1,9 @@
-import { fence } from '../text/fence'
-import { toFenceAuthor } from '../text/fence-author'
+import type { ApprovalDecision } from '../../hub/contract/hub'
+import { fence, toFenceAuthor } from '../text/fence'
 import { CallRegister } from './admit-calls'
-import { isTruncated } from './answer-end'
 import { type Conversation, replaceOldest } from './compaction'
 import type { LoopEvent, LoopEventOf } from './event'
-import type { Message, ToolOutput } from './message'
-import { toDecidedMessages, toProgramMessages } from './program-messages'
-import { describeRefusal, unknownOutcome } from './refusal-text'
+import { isTruncated, type Message, type ToolOutput } from './message'
 
 const emptyNote = '[note] Your last answer was empty. Answer the task in words, or call a tool.'
 const truncatedEmptyNote =
@@ -168,4 +165,90 @@ function readFallback(event: LoopEvent): string | null {
   if (event.type === 'cancel_requested' || event.type === 'time_ran_out')
     return unfinishedResults[event.type]
   return event.type === 'resumed' && event.isCancelled ? unfinishedResults.cancel_requested : null
+}
+
+/** The result of a call that may have run when the server stopped. */
+const unknownOutcome =
+  'Error: the outcome is unknown: the server stopped while this call ran. Check the result before you repeat the call.'
+
+/**
+ * Returns the result for a call that was denied or whose approval expired; null when the call was
+ * approved.
+ */
+function describeRefusal({ decision, by, note }: ApprovalDecision): string | null {
+  if (decision === 'approved') return null
+  if (decision === 'expired') return 'Error: the approval expired.'
+  return `Error: denied by ${by ?? 'a person'}${note.trim() === '' ? '' : `: ${note.trim()}`}`
+}
+
+/** A call that was decided while its run was parked, and what came of it. */
+interface DecidedCall {
+  text: string
+  isError: boolean
+  decision: string
+  isUntrusted?: true
+  isPrivate?: true
+  isOwnAccount?: true
+}
+
+/** Returns the calls of programs that were decided while the run was parked, by their ids. */
+export function listDecidedCalls(events: LoopEvent[]): Map<string, DecidedCall> {
+  const waited = new Set(
+    events.flatMap((event) => (event.type === 'program_call_waits' ? [event.approval.callId] : [])),
+  )
+  return new Map(events.flatMap(readDecided).filter(([callId]) => waited.has(callId)))
+}
+
+/** Returns the calls that an event ends while no program works. */
+function readDecided(event: LoopEvent): [callId: string, DecidedCall][] {
+  switch (event.type) {
+    case 'tool_returned': {
+      const decision = event.audit?.decision ?? 'denied'
+      return [[event.callId, { ...toMarks(event), decision }]]
+    }
+    case 'interrupted':
+      return event.unknownCallIds.map((callId) => [callId, unknown])
+    case 'resumed':
+      return event.decisions.flatMap((each): [string, DecidedCall][] => {
+        const text = describeRefusal(each)
+        return text === null ? [] : [[each.callId, { text, isError: true, decision: 'denied' }]]
+      })
+    default:
+      return []
+  }
+}
+
+const unknown: DecidedCall = { text: unknownOutcome, isError: true, decision: 'allowed' }
+
+const toMarks = (event: LoopEventOf<'tool_returned'>): Omit<DecidedCall, 'decision'> => ({
+  text: event.text,
+  isError: event.isError,
+  ...(event.isUntrusted && { isUntrusted: true }),
+  ...(event.isPrivate && { isPrivate: true }),
+  ...(event.isOwnAccount && { isOwnAccount: true }),
+})
+
+/** Returns what a program answered at the end of its turn. */
+const toProgramMessages = ({ reports }: LoopEventOf<'program_reported'>): Message[] =>
+  reports.flatMap((report) =>
+    report.kind === 'ended' && report.answer.trim() !== ''
+      ? [{ role: 'assistant' as const, text: report.answer, calls: [] }]
+      : [],
+  )
+
+const decidedNote =
+  '[note] Calls of yours required approval, and you were ended while they waited. They are decided, and what is below came of them. Do not repeat them: go on with the task.'
+
+/** Returns the calls that were decided while the run was parked as one message, with their results fenced. */
+function toDecidedMessages(events: LoopEvent[]): Message[] {
+  const decided = listDecidedCalls(events)
+  const texts = events.flatMap((event) => {
+    const result = event.type === 'program_called' ? decided.get(event.callId) : undefined
+    if (event.type !== 'program_called' || !result) return []
+    return [
+      fence('tool_call', { tool: event.name }, event.arguments),
+      fence('tool_result', { tool: event.name, error: result.isError }, result.text),
+    ]
+  })
+  return texts.length === 0 ? [] : [{ role: 'user', text: [decidedNote, ...texts].join('\n') }]
 }

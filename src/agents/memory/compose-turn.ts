@@ -1,36 +1,38 @@
-import type { DataOwner } from '../../hub/contract/privacy'
-import { noPrivacy } from '../../hub/contract/privacy'
+import { type DataOwner, noPrivacy } from '../../hub/contract/hub'
 import { compaction, memoryLimits } from '../../shared/config'
 import { cutText } from '../../shared/cut-text'
 import type { ActivationId } from '../../shared/ids'
-import type { LastCall } from '../contract/agents'
-import { sumCharges } from '../loop/charge-state'
+import type { LastCall, SessionMessage } from '../contract/agents'
 import {
   type ContextWindow,
   type Conversation,
   checkWindow,
+  extractSummary,
   planCompaction,
   replaceOldest,
 } from '../loop/compaction'
-import { countTotalChars, estimateTokensOfChars } from '../loop/estimate'
 import type { LoadedFacts, LoopEvent } from '../loop/event'
-import { hasReadUntrusted } from '../loop/has-read-untrusted'
-import type { Message } from '../loop/message'
-import { hasUsedOwnAccount } from '../loop/own-account'
+import {
+  countTotalChars,
+  estimateTokensOfChars,
+  type Message,
+  type ToolRequest,
+} from '../loop/message'
+import { hasReadUntrusted, hasUsedOwnAccount } from '../loop/privacy'
 import { composeReply } from '../loop/reply'
-import type { Ending } from '../loop/state'
-import { extractSummary } from '../loop/summarize'
+import type { Ending, LoopState } from '../loop/state'
 import { foldConversation, toMessages } from '../loop/transcript'
-import { describeProgress } from '../run/describe-progress'
-import { toRunLog } from '../run/run-log'
-import { countTools } from '../run/tool-counts'
-import type { StoredActivation } from './memory-types'
-import { truncateMessages } from './truncate-messages'
+import { countTools } from '../run/counters'
+import { describeProgress, toRunLog } from '../run/run-log'
+import { sumSpend } from '../run/waterfall'
+import { truncate } from '../text/truncate'
+import type { MemoryStore, StoredActivation } from './memory-store'
+import { saveProgramSession } from './program-sessions'
 
 /** The grant of the hub's tools that read. */
 const hubReadGrant = 'hub:read'
 
-export interface FinishedActivation {
+interface FinishedActivation {
   activationId: ActivationId
   at: number
   events: LoopEvent[]
@@ -64,6 +66,8 @@ export function composeTurn(finished: FinishedActivation): StoredActivation | nu
     facts.answer?.requesters ?? [],
     describeProgress(ending, events),
   )
+  const log = toRunLog(events, null)
+  const { isPriced: _, ...usage } = sumSpend(log.events)
   const last = messages.at(-1)
   const isAnswered = last?.role === 'assistant' && last.calls.length === 0
   if (reply !== null && !isAnswered) messages.push({ role: 'assistant', text: reply, calls: [] })
@@ -73,9 +77,9 @@ export function composeTurn(finished: FinishedActivation): StoredActivation | nu
     at,
     gist: session.gist === '' ? '' : composeGist(session.gist, reply, endOf(messages)),
     messages,
-    usage: sumCharges(events),
+    usage,
     lastCall: findLastCall(events, finished.window),
-    tools: countTools(toRunLog(events, null).events),
+    tools: countTools(log.events),
     summary,
     privateTo: findOwner(facts, events),
     isUntrusted: hasReadUntrusted(facts, events),
@@ -153,7 +157,8 @@ function findLastCall(events: LoopEvent[], { limits }: ContextWindow): LastCall 
   if (!last) return null
   const { inputTokens, outputTokens } = last.charge
   return {
-    ...{ promptTokens: inputTokens, completionTokens: outputTokens },
+    promptTokens: inputTokens,
+    completionTokens: outputTokens,
     contextLimit: limits.contextTokens,
   }
 }
@@ -193,4 +198,64 @@ export const toSingleLine = (text: string): string => {
   const line = text.replace(/\s+/g, ' ').trim()
   const { gistCharsMax } = memoryLimits
   return line.length <= gistCharsMax ? line : `${cutText(line, gistCharsMax)} ...`
+}
+
+/** Saves a finished activation as a turn of its session, once, in the transaction that ends it. */
+function saveTurn(
+  memory: MemoryStore,
+  { state, events, at }: { state: LoopState; events: LoopEvent[]; at: number },
+): void {
+  const { activationId, ending } = state
+  if (!activationId || !ending) return
+  const turn = composeTurn({ activationId, at, events, ending, window: state })
+  if (turn) memory.saveActivation(turn)
+}
+
+/** Saves what later runs use of an activation that ends, once, in the transaction that ends it. */
+export function saveEnded(...ended: Parameters<typeof saveTurn>): void {
+  saveTurn(...ended)
+  saveProgramSession(...ended)
+}
+
+/**
+ * Returns messages as they are stored after their activation: truncated, without provider parts, which
+ * are required within one conversation only. Each call has a result.
+ *
+ * @param unkept ids of calls whose result is not stored
+ */
+export const truncateMessages = (
+  messages: Message[],
+  unkept: ReadonlySet<string> = new Set(),
+): SessionMessage[] => messages.map((message) => truncateMessage(message, unkept))
+
+const unkeptNote = 'This result is not kept, because it may have changed. Call the tool again.'
+
+function truncateMessage(message: Message, unkept: ReadonlySet<string>): SessionMessage {
+  const { keptTextCharsMax, keptResultCharsMax } = memoryLimits
+  switch (message.role) {
+    case 'assistant':
+      return {
+        role: 'assistant',
+        text: truncate(message.text, keptTextCharsMax),
+        calls: message.calls.map(truncateCall),
+      }
+    case 'tool':
+      return {
+        role: 'tool',
+        results: message.results.map((result) => ({
+          ...result,
+          text: unkept.has(result.callId) ? unkeptNote : truncate(result.text, keptResultCharsMax),
+        })),
+      }
+    default:
+      return { role: 'user', text: truncate(message.text, keptTextCharsMax) }
+  }
+}
+
+/** Truncates a call's arguments. They stay valid JSON, because some providers parse them again. */
+function truncateCall(call: ToolRequest): ToolRequest {
+  const { keptArgumentsCharsMax } = memoryLimits
+  if (call.arguments.length <= keptArgumentsCharsMax) return call
+  const shortened = truncate(call.arguments, keptArgumentsCharsMax / 2)
+  return { ...call, arguments: JSON.stringify({ shortened }) }
 }

@@ -7,17 +7,31 @@ import type {
   RememberedFact,
 } from '../../mcp-servers/contract/tools'
 import { memoryLimits } from '../../shared/config'
+import type { AccountId } from '../../shared/ids'
+import type {
+  AgentKnowledge,
+  KnowledgeChange,
+  KnowledgeView,
+  KnownFact,
+  KnownTask,
+  PrivateChange,
+  PrivateFact,
+  PrivateOutcome,
+  SessionFacts,
+} from '../contract/agents'
+import { canReadSession } from '../contract/sessions'
 import {
   type FactRow,
+  factColumns,
+  type MemoryStore,
+  rankFacts,
   selectFacts,
   selectTasks,
   type TaskRow,
   taskColumns,
   toFact,
   toTask,
-} from './fact-rows'
-import type { MemoryStore } from './memory-store'
-import { rankFacts } from './rank-facts'
+} from './memory-store'
 
 type Read<Query> = Query & Pick<Privacy, 'reader'>
 
@@ -119,3 +133,200 @@ export class FactStore {
 
 /** SQLite's LIMIT for all rows. */
 const noLimit = -1
+
+const columns = 'f.id, f.text, f.source, f.created_at AS createdAt'
+
+/** Facts that an agent keeps for one account alone, as the account lists, shares and deletes them. */
+export class PrivateFacts {
+  readonly #memory: MemoryStore
+
+  constructor(memory: MemoryStore) {
+    this.#memory = memory
+  }
+
+  /** Returns facts of the account, those that it shared too, newest first. */
+  list(owner: AccountId, before: number | null, limit: number): PrivateFact[] {
+    const last = before ?? Number.MAX_SAFE_INTEGER
+    const own = this.#memory.query<PrivateFact & Record<string, SqlStorageValue>>(
+      `SELECT ${columns}, NULL AS sharedAt FROM facts f WHERE f.private_to = ? AND f.id < ?
+       ORDER BY f.id DESC LIMIT ?`,
+      owner,
+      last,
+      limit,
+    )
+    const shared = this.#memory.query<PrivateFact & Record<string, SqlStorageValue>>(
+      `SELECT ${columns}, s.shared_at AS sharedAt FROM shares s JOIN facts f ON f.id = s.fact_id
+       WHERE s.owner = ? AND f.id < ? AND f.private_to = '' ORDER BY f.id DESC LIMIT ?`,
+      owner,
+      last,
+      limit,
+    )
+    return [...own, ...shared].sort((a, b) => b.id - a.id).slice(0, limit)
+  }
+
+  change(owner: AccountId, id: number, change: PrivateChange, now: number): PrivateOutcome {
+    const isShared = this.#isShared(owner, id)
+    if (!isShared && !this.#isPrivate(owner, id)) return 'missing'
+    if (change === 'delete') this.#delete(id)
+    else if (change === 'share' && !isShared) return this.#share(owner, id, now)
+    else if (change === 'unshare' && isShared) this.#unshare(owner, id)
+    return 'done'
+  }
+
+  #isPrivate(owner: AccountId, id: number): boolean {
+    const sql = 'SELECT id FROM facts WHERE id = ? AND private_to = ?'
+    return this.#memory.query(sql, id, owner).length > 0
+  }
+
+  #isShared(owner: AccountId, id: number): boolean {
+    const sql = `SELECT f.id FROM shares s JOIN facts f ON f.id = s.fact_id
+      WHERE s.fact_id = ? AND s.owner = ? AND f.private_to = ''`
+    return this.#memory.query(sql, id, owner).length > 0
+  }
+
+  /** Shares a fact, unless everybody's runs know the same text already. */
+  #share(owner: AccountId, id: number, now: number): PrivateOutcome {
+    const shared = this.#memory.query(
+      "UPDATE OR IGNORE facts SET private_to = '' WHERE id = ? AND private_to = ? RETURNING id",
+      id,
+      owner,
+    )
+    if (shared.length === 0) return 'taken'
+    this.#memory.write(
+      'INSERT OR REPLACE INTO shares (fact_id, owner, shared_at) VALUES (?, ?, ?)',
+      id,
+      owner,
+      now,
+    )
+    return 'done'
+  }
+
+  /** Makes a fact private again. One that the account had noted again meanwhile takes its place. */
+  #unshare(owner: AccountId, id: number): void {
+    const kept = this.#memory.query(
+      'UPDATE OR IGNORE facts SET private_to = ? WHERE id = ? RETURNING id',
+      owner,
+      id,
+    )
+    if (kept.length === 0) this.#delete(id)
+    else this.#memory.write('DELETE FROM shares WHERE fact_id = ?', id)
+  }
+
+  #delete(id: number): void {
+    this.#memory.query('DELETE FROM facts WHERE id = ?', id)
+    this.#memory.query('DELETE FROM shares WHERE fact_id = ?', id)
+  }
+}
+
+type Page = { before: number | null; limit: number; sessionsMax: number }
+type FileChange = Extract<KnowledgeChange, { kind: 'delete_file' }>
+
+/** What an agent remembers, as people read and correct it. Private rows of others do not exist for a viewer. */
+export class KnowledgeStore {
+  readonly #memory: MemoryStore
+
+  constructor(memory: MemoryStore) {
+    this.#memory = memory
+  }
+
+  /** Returns facts and open tasks that the viewer sees, and those of the sessions. */
+  list(
+    view: KnowledgeView,
+    sessions: SessionFacts[],
+    { before, limit, sessionsMax }: Page,
+  ): Pick<AgentKnowledge, 'facts' | 'tasks' | 'sessions'> {
+    const seen = JSON.stringify([...(view.seesShared ? [''] : []), ...view.owners])
+    const shared = new Map(
+      this.#memory
+        .query<{ id: number; at: number }>(
+          'SELECT fact_id AS id, shared_at AS at FROM shares WHERE owner = ?',
+          view.self,
+        )
+        .map(({ id, at }) => [id, at]),
+    )
+    const facts = this.#memory.query<FactRow>(
+      `SELECT ${factColumns} FROM facts WHERE (private_to IN (SELECT value FROM json_each(?))
+         OR id IN (SELECT value FROM json_each(?))) AND id < ?
+       ORDER BY id DESC LIMIT ?`,
+      seen,
+      JSON.stringify([...shared.keys()]),
+      before ?? Number.MAX_SAFE_INTEGER,
+      limit,
+    )
+    const tasks = this.#memory.query<TaskRow>(
+      `SELECT ${taskColumns} FROM tasks WHERE done_at IS NULL
+         AND private_to IN (SELECT value FROM json_each(?)) ORDER BY id`,
+      seen,
+    )
+    return {
+      facts: facts.map((row): KnownFact => {
+        const { source } = row
+        return {
+          ...toKnown(row),
+          source,
+          sharedAt: row.owner === '' ? (shared.get(row.id) ?? null) : null,
+        }
+      }),
+      tasks: tasks.map(toKnown),
+      sessions: sessions.filter((each) => canReadSession(view, each)).slice(0, sessionsMax),
+    }
+  }
+
+  change(
+    view: KnowledgeView,
+    change: Exclude<KnowledgeChange, FileChange>,
+    now: number,
+  ): PrivateOutcome {
+    const table = change.kind === 'close_task' ? 'tasks' : 'facts'
+    if (!this.#canChange(view, table, change.id)) return 'missing'
+    if (change.kind === 'close_task') {
+      this.#memory.query(
+        "UPDATE tasks SET done_at = coalesce(done_at, ?2), note = iif(note = '', ?3, note) WHERE id = ?1",
+        change.id,
+        now,
+        change.note,
+      )
+      return 'done'
+    }
+    if (change.kind === 'correct_fact') return this.#correct(change)
+    this.#memory.query('DELETE FROM facts WHERE id = ?', change.id)
+    this.#memory.query('DELETE FROM shares WHERE fact_id = ?', change.id)
+    return 'done'
+  }
+
+  #correct({ id, text, source, isUntrusted }: Extract<KnowledgeChange, { kind: 'correct_fact' }>) {
+    const corrected = this.#memory.query(
+      'UPDATE OR IGNORE facts SET text = ?2, source = ?3, is_untrusted = ?4 WHERE id = ?1 RETURNING id',
+      id,
+      text,
+      source,
+      Number(isUntrusted),
+    )
+    return corrected.length > 0 ? 'done' : 'taken'
+  }
+
+  /** A manager changes what they see; others what is private to them, and what they shared. */
+  #canChange(view: KnowledgeView, table: 'facts' | 'tasks', id: number): boolean {
+    const [row] = this.#memory.query<{ owner: string }>(
+      `SELECT private_to AS owner FROM ${table} WHERE id = ?`,
+      id,
+    )
+    if (!row) return false
+    if (row.owner === view.self) return true
+    if (view.isManager) return row.owner === '' || view.owners.some((each) => each === row.owner)
+    return row.owner === '' && table === 'facts' && this.#hasShared(view, id)
+  }
+
+  #hasShared({ self }: KnowledgeView, id: number): boolean {
+    const sql = 'SELECT fact_id FROM shares WHERE fact_id = ? AND owner = ?'
+    return this.#memory.query(sql, id, self).length > 0
+  }
+}
+
+const toKnown = ({ id, text, createdAt, owner, isUntrusted }: TaskRow): KnownTask => ({
+  id,
+  text,
+  createdAt,
+  isUntrusted: isUntrusted === 1,
+  privateTo: owner === '' ? null : (owner as KnownTask['privateTo']),
+})

@@ -1,10 +1,9 @@
-import type { LoadedActivation } from '../../hub/contract/hub'
-import type { Privacy } from '../../hub/contract/privacy'
+import type { LoadedActivation, Privacy } from '../../hub/contract/hub'
 import { codingAgents } from '../../shared/config'
 import type { ProgramType } from '../../shared/runner-protocol'
 import type { TextDeletion } from '../contract/agents'
 import type { LoopEvent } from '../loop/event'
-import { hasUsedOwnAccount } from '../loop/own-account'
+import { hasUsedOwnAccount } from '../loop/privacy'
 import type { LoopState } from '../loop/state'
 import type { MemoryStore } from './memory-store'
 
@@ -58,12 +57,19 @@ export function saveProgramSession(
     events.some((event) => 'isPrivate' in event && event.isPrivate === true)
   const [before] = memory.query<{ runs: string }>(
     'SELECT runs FROM program_sessions WHERE thread = ? AND audience = ? AND session = ?',
-    ...[thread, audience, sessionId],
+    thread,
+    audience,
+    sessionId,
   )
   const runs = JSON.stringify([...JSON.parse(before?.runs ?? '[]'), state.activationId])
   memory.write(
     'INSERT OR REPLACE INTO program_sessions VALUES (?, ?, ?, ?, ?, ?)',
-    ...[thread, audience, sessionId, Number(isPrivate), runs, at],
+    thread,
+    audience,
+    sessionId,
+    Number(isPrivate),
+    runs,
+    at,
   )
   memory.query('DELETE FROM program_sessions WHERE at <= ?', at - codingAgents.sessionMs)
 }

@@ -1,4 +1,4 @@
-import { limits } from '../../shared/config'
+import { compaction, limits } from '../../shared/config'
 import type {
   AgentSessions,
   CompactedSession,
@@ -8,10 +8,16 @@ import type {
   SessionSnapshot,
   SessionSummaries,
 } from '../contract/agents'
-import { formatRecord } from '../loop/summarize'
-import { composeCompacted, planPart, type SessionPart, type Turn } from './compact-turns'
+import {
+  type CompactionPlan,
+  type Conversation,
+  extractSummary,
+  formatRecord,
+  measureHistory,
+  planCompaction,
+} from '../loop/compaction'
+import { truncateMessages } from './compose-turn'
 import type { MemoryStore } from './memory-store'
-import { truncateMessages } from './truncate-messages'
 
 /** Stored sessions of one agent, for its owner and admins. */
 export class SessionStore {
@@ -216,3 +222,64 @@ const selectSession = `SELECT id, activations,
   ${counters}, last_call AS lastCall, created_at AS createdAt, updated_at AS updatedAt,
   (SELECT coalesce(sum(json_array_length(messages)), 0) FROM turns WHERE session_id = sessions.id) AS messageCount
   FROM sessions`
+
+/** A turn of a session as it is stored. */
+interface Turn {
+  at: number
+  gist: string
+  messages: SessionMessage[]
+  /** The account whose runs alone see it; empty: all. */
+  owner: string
+  /** Of a private turn: stands for the turns before it. */
+  ownSummary: string
+}
+
+/** What runs for one owner see of a session, and what of it a compaction replaces. */
+interface SessionPart {
+  owner: string
+  transcript: Conversation & { history: SessionMessage[] }
+  plan: CompactionPlan
+  /** The newest turn of the owner. */
+  last: Pick<Turn, 'at' | 'gist'>
+}
+
+/** Plans the compaction of what runs for one owner see; an empty owner stands for all runs. */
+function planPart(turns: Turn[], summary: string, owner: string): SessionPart {
+  const visible = turns.filter((turn) => turn.owner === '' || turn.owner === owner)
+  const from = visible.findLastIndex(({ ownSummary }) => ownSummary !== '')
+  const former = [summary, visible[from]?.ownSummary ?? ''].filter((each) => each !== '')
+  const history = visible.slice(Math.max(0, from)).flatMap((turn) => turn.messages)
+  const transcript = {
+    head: [],
+    task: [],
+    run: [],
+    history,
+    summary: former.length === 0 ? null : former.join('\n\n'),
+  }
+  const plan = planCompaction(transcript, {
+    ...measureHistory(transcript),
+    toShare: compaction.forcedShare,
+    keepsAnswer: false,
+  })
+  const last = turns.findLast((turn) => turn.owner === owner) ?? { at: 0, gist: '' }
+  return { owner, transcript, plan, last }
+}
+
+/**
+ * Returns the turn that stands for a compacted part.
+ *
+ * @param given the summary by a model; null: an extract is made
+ */
+function composeCompacted(
+  { owner, transcript, plan, last }: SessionPart,
+  given: string | null,
+): Turn {
+  const text = given ?? extractSummary(plan.replaced, transcript.summary, plan.summaryCharsMax)
+  return {
+    at: last.at,
+    gist: last.gist,
+    owner,
+    ownSummary: text,
+    messages: truncateMessages(transcript.history.slice(plan.replaced.length)),
+  }
+}

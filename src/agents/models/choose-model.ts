@@ -1,6 +1,9 @@
 import type { ModelConnection } from '../../hub/contract/hub'
+import { AppError } from '../../shared/errors'
+import { findNearest, formatUnknown } from '../../shared/find-nearest'
+import type { ModelProtocol } from '../../shared/runner-protocol'
 import { autoProvider, type Settings } from '../../shared/settings'
-import { modelErrors } from './errors'
+import { catalogue } from './catalogue'
 import type { ModelChoice } from './model-port'
 import { type ModelProvider, modelProviders } from './providers/model-providers'
 
@@ -10,7 +13,7 @@ export interface ChosenModel {
 }
 
 /** The names that a definition can give as provider, without `auto`. */
-export const providerNames = [...Object.keys(modelProviders), 'offline']
+const providerNames = [...Object.keys(modelProviders), 'offline']
 
 const offlineModel: ChosenModel = { provider: 'offline', model: 'extractive' }
 
@@ -49,13 +52,13 @@ function listDefaults(configured: Configured): ChosenModel[] {
   })
 }
 
-/** Whether the environment or an admin has set what a provider requires. */
+/** Whether the environment or an admin has set what a provider requires, with a key that agents use. */
 export function isSetUp(provider: string, { settings, connections }: Configured): boolean {
   const known = findProvider(provider)
   if (!known) return provider === 'offline'
   if (isSetByEnvironment(known, settings)) return true
   const stored = connections.find((each) => each.provider === provider)
-  return stored !== undefined && (stored.hasKey || !known.needsKey)
+  return stored !== undefined && stored.keyProblem === null && (stored.hasKey || !known.needsKey)
 }
 
 /**
@@ -142,7 +145,125 @@ export function splitModel(name: string): ChosenModel {
   if (slash > 0 && Object.hasOwn(modelProviders, first)) {
     return { provider: first, model: name.slice(slash + 1) }
   }
-  if (slash < 0 && name.startsWith('claude')) return { provider: 'anthropic', model: name }
-  if (slash < 0 && /^(gpt-(?!oss)|o\d)/.test(name)) return { provider: 'openai', model: name }
-  return { provider: 'openai-compatible', model: name }
+  const [owner = 'openai-compatible'] =
+    slash < 0 ? Object.keys(modelProviders).filter((each) => isOwnName(each, name)) : []
+  return { provider: owner, model: name }
 }
+
+const toSentence = (text: string): string => (text.endsWith('?') ? text : `${text}.`)
+
+/** Errors of model overrides, as users read them. */
+export const modelErrors = {
+  unknownProvider: (provider: string, providers: readonly string[]) =>
+    new AppError('VALIDATION', toSentence(formatUnknown('provider', provider, providers)), {
+      hint: `Use provider/model, where the provider is one of ${providers.join(', ')}.`,
+    }),
+  unknownModel: (problem: string) =>
+    new AppError('VALIDATION', toSentence(problem), { hint: 'Use the exact name of the model.' }),
+  missingModelName: (provider: string) =>
+    new AppError('VALIDATION', `The model name after ${provider}/ is missing.`, {
+      hint: 'Use provider/model.',
+    }),
+  keyNotUsed: (provider: string) =>
+    new AppError('VALIDATION', `The key of ${provider} has not worked yet, so it is not used.`, {
+      hint: 'An admin can test it, or use it anyway, at /models.',
+    }),
+  notConfigured: (provider: string, setting: string | undefined) =>
+    new AppError('VALIDATION', `Models of ${provider} are not configured: ${setting} is not set.`, {
+      hint: 'An admin can set up the provider at /models.',
+    }),
+}
+
+/** A name in a definition that is most likely misspelt. */
+interface NameProblem {
+  field: 'provider' | 'model' | ['alternatives', number]
+  message: string
+}
+
+/** Finds misspelt names of providers and models in a definition. */
+export function findNameProblems(
+  { provider, model, alternatives = [] }: ModelChoice,
+  connections: readonly ModelConnection[] = [],
+): NameProblem[] {
+  if (provider !== undefined && !allNames.includes(provider))
+    return [{ field: 'provider', message: formatUnknownProvider(provider) }]
+  const named = provider === autoProvider ? undefined : model
+  const first = named === undefined ? null : findProblem(named, provider, connections)
+  return [
+    ...(first === null ? [] : [{ field: 'model' as const, message: first }]),
+    ...alternatives.flatMap((name, index): NameProblem[] => {
+      const message = findProblem(name, undefined, connections)
+      return message === null ? [] : [{ field: ['alternatives', index], message }]
+    }),
+  ]
+}
+
+function findProblem(
+  name: string,
+  provider: string | undefined,
+  connections: readonly ModelConnection[],
+): string | null {
+  const chosen = provider === undefined ? splitModel(name) : { provider, model: name }
+  if (provider === undefined && chosen.provider === 'openai-compatible') {
+    const prefix = name.split('/')[0] ?? ''
+    const isMisspelt =
+      prefix !== name && !findProvider(prefix) && findNearest(prefix, allNames) !== null
+    if (isMisspelt) return formatUnknownProvider(prefix)
+  }
+  return findModelProblem(chosen, connections)
+}
+
+/** What a definition can give as provider. */
+const allNames = [...providerNames, autoProvider]
+
+const formatUnknownProvider = (provider: string): string =>
+  formatUnknown('provider', provider, allNames)
+
+/** Letters of a model's name: versions, dates and sizes are not compared, because new ones appear. */
+const toLetters = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z]+/g, ' ')
+    .trim()
+
+/**
+ * Returns why the name of a model is most likely misspelt; null for a known one and for one
+ * that cannot be judged. A new version of a known family is no misspelt name, and neither is a name like no other.
+ */
+export function findModelProblem(
+  { provider, model }: ChosenModel,
+  connections: readonly ModelConnection[] = [],
+): string | null {
+  const listed = connections.find((each) => each.provider === provider)?.listed ?? []
+  if (listed.includes(model)) return null
+  const known = listed.length > 0 ? listed : listKnownModels(provider)
+  const isFamiliar = known.some((each) => toLetters(model).includes(toLetters(each)))
+  if (isFamiliar && listed.length === 0) return null
+  const nearest = findNearest(model, known)
+  if (nearest === null || toLetters(nearest) === toLetters(model)) return null
+  return `Unknown model "${model}": did you mean ${nearest}?`
+}
+
+/** The models of the catalogue whose provider is certain. */
+const listKnownModels = (provider: string): string[] =>
+  Object.keys(catalogue).filter((name) => isOwnName(provider, name))
+
+const isOwnName = (provider: string, model: string): boolean =>
+  findProvider(provider)?.ownNames?.test(model) ?? false
+
+/** The offline model is part of the hub, which answers in any of them. */
+const offlineProtocols: readonly ModelProtocol[] = [
+  'anthropic-messages',
+  'openai-chat',
+  'openai-responses',
+]
+
+/** Returns the protocols in which programs can reach a provider; none for an unknown one. */
+export const protocolsOf = (provider: string): readonly ModelProtocol[] =>
+  provider === 'offline' ? offlineProtocols : (findProvider(provider)?.protocols ?? [])
+
+/** Returns the providers, without the offline model, that programs can reach in any of these protocols. */
+export const providersFor = (protocols: readonly ModelProtocol[]): string[] =>
+  Object.keys(modelProviders).filter((provider) =>
+    protocolsOf(provider).some((each) => protocols.includes(each)),
+  )

@@ -1,15 +1,5 @@
-import type { ModelFailure, Outage } from '../loop/message'
-import { isTransientStatus, type RetryPolicy } from './providers/retry-policy'
-import {
-  findWords,
-  isHopeless,
-  isNetworkError,
-  readHeaders,
-  readKinds,
-  readRetryAfter,
-  readStatus,
-  readUsage,
-} from './read-error'
+import type { ModelFailure, ModelUsage, Outage } from '../loop/message'
+import { isTransientStatus, type RetryPolicy } from './providers/provider'
 
 /** What has arrived of the answer to a call. */
 export interface Arrival {
@@ -48,7 +38,7 @@ const messageCharsMax = 300
  */
 export function classifyFailure(error: unknown, context: FailureContext): ModelFailure {
   const status = readStatus(error, context.retryPolicy)
-  if (status === 401 || status === 403) return describeAuthFailure(status, context)
+  if (status === 401 || status === 403) return describeAuthFailure(status, error, context)
   if (status !== null && isTransientStatus(status)) {
     return describeBusy(status, error, context)
   }
@@ -133,12 +123,23 @@ export function toWrongProtocolFailure(
   }
 }
 
-function describeAuthFailure(status: number, context: FailureContext): ModelFailure {
+/** How providers say that they do not serve the place that a call comes from. */
+const elsewhere = /country|region|territory|location/i
+
+function describeAuthFailure(
+  status: number,
+  error: unknown,
+  context: FailureContext,
+): ModelFailure {
+  const detail = quoteProvider(error, context.secrets)
+  const isElsewhere = elsewhere.test([...readKinds(error), detail ?? ''].join(' '))
   return {
     code: 'PROVIDER_AUTH',
-    message:
-      `${context.providerName} refused the key (${status}). ` +
-      `Check ${context.keyVariable}, and that its account has access to ${context.modelName}.`,
+    message: isElsewhere
+      ? `${context.providerName} does not serve the region that this hub calls from (${status}). Use another provider, or run the hub in a region that it serves.`
+      : `${context.providerName} refused the key (${status}). ` +
+        `Check ${context.keyVariable}, and that its account has access to ${context.modelName}.`,
+    detail,
     isRetryable: false,
     retryAfterMs: null,
     mayBeCharged: false,
@@ -153,9 +154,7 @@ function describeBusy(status: number, error: unknown, context: FailureContext): 
     code: 'PROVIDER_BUSY',
     message:
       `${providerName} answered ${status}${describeKind(error, context)}. ` +
-      (isQuotaUsedUp
-        ? `The account's quota is used up. Raise it, or wait until it resets.`
-        : 'The provider is overloaded or failing.'),
+      describeBusiness(status, isQuotaUsedUp),
     detail: quoteProvider(error, context.secrets),
     isRetryable: !isQuotaUsedUp,
     ...(isQuotaUsedUp && { isPermanent: true }),
@@ -163,6 +162,14 @@ function describeBusy(status: number, error: unknown, context: FailureContext): 
     ...describeCharge(error, context),
     ...(isOutage && { outage: toOutage(context) }),
   }
+}
+
+function describeBusiness(status: number, isQuotaUsedUp: boolean): string {
+  if (isQuotaUsedUp)
+    return "The account's quota is used up. Add credit or raise it, or wait until it resets."
+  return status === 429
+    ? 'The account has sent too many requests. Wait a minute, or raise its limit at the provider.'
+    : 'The provider is overloaded or failing.'
 }
 
 /** Redacts known secrets and anything shaped like a key, and truncates to 300 characters. */
@@ -227,4 +234,131 @@ function adviseOn(error: unknown, status: number | null, context: FailureContext
     return `The account of ${context.keyVariable} has no credit left. Add credit, or use another key.`
   if (status === 413) return 'The prompt is too long for this model. Use a shorter thread.'
   return "The provider's message is in this run's trace."
+}
+
+function readField(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}
+
+/** Returns the HTTP status, or the one that a streamed error's type stands for; null without either. */
+function readStatus(error: unknown, { streamedErrors: streamed }: RetryPolicy): number | null {
+  const status = readField(error, 'statusCode')
+  // The status of a 200 whose body could not be read says nothing about the failure.
+  if (typeof status === 'number' && status >= 400) return status
+  const code = readField(error, 'code')
+  if (typeof code === 'number' && code >= 400 && code < 600) return code
+  for (const kind of [code, readField(error, 'type')]) {
+    const known = typeof kind === 'string' && Object.hasOwn(streamed, kind) ? streamed[kind] : null
+    if (known) return known
+  }
+  return null
+}
+
+/** Returns the usage that the body of an error reports; null without one. */
+function readUsage(error: unknown): ModelUsage | null {
+  const data = readField(error, 'data') ?? parseJson(readField(error, 'responseBody'))
+  const usage = readField(data, 'usage') ?? readField(readField(data, 'error'), 'usage')
+  const input = readField(usage, 'input_tokens') ?? readField(usage, 'prompt_tokens')
+  const output = readField(usage, 'output_tokens') ?? readField(usage, 'completion_tokens')
+  if (typeof input !== 'number') return null
+  return {
+    inputTokens: input,
+    cachedTokens: 0,
+    outputTokens: typeof output === 'number' ? output : 0,
+    reasoningTokens: 0,
+  }
+}
+
+/**
+ * Returns what a provider says of its failure, in whatever form its body has: `error.metadata.raw` of gateways, an error's
+ * `message`, `detail`, `error` or `msg`, the first of a list, or plain text. Null where it says nothing readable.
+ */
+function findWords(error: unknown): string | null {
+  const body = readField(error, 'responseBody')
+  const said = findText(parseJson(body) ?? readField(error, 'data'), 0)
+  if (said !== '') return said
+  if (typeof body === 'string' && /^\s*[^\s<[{]/.test(body)) return body.trim()
+  const message = readField(error, 'message')
+  return typeof message === 'string' && message !== '' ? message : null
+}
+
+/** Fields that hold words, or what does, the most specific first. */
+const wordFields = ['metadata', 'raw', 'error', 'message', 'detail', 'details', 'errors', 'msg']
+const wordDepthMax = 5
+
+function findText(value: unknown, depth: number): string {
+  if (typeof value === 'string') {
+    // Gateways quote the body of the provider behind them.
+    const isQuoted = value.startsWith('{') && depth < wordDepthMax
+    return (isQuoted && findText(parseJson(value), depth + 1)) || value.trim()
+  }
+  if (typeof value !== 'object' || value === null || depth > wordDepthMax) return ''
+  const found = Array.isArray(value)
+    ? value.slice(0, 3)
+    : wordFields.map((name) => readField(value, name))
+  for (const each of found) {
+    const text = findText(each, depth + 1)
+    if (text !== '') return text
+  }
+  return ''
+}
+
+function parseJson(text: unknown): unknown {
+  if (typeof text !== 'string') return null
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+function readHeaders(error: unknown): Record<string, string> {
+  const headers = readField(error, 'responseHeaders')
+  return typeof headers === 'object' && headers !== null ? (headers as Record<string, string>) : {}
+}
+
+const networkWords =
+  /network|connection|connect|socket|fetch failed|econn|terminated|disconnected|reset|internal error/i
+
+/** Whether the connection broke. Runtimes word this differently, often in the cause only. */
+function isNetworkError(error: unknown): boolean {
+  let current = error
+  for (let depth = 0; depth < 5 && current !== undefined; depth++) {
+    const name = readField(current, 'name')
+    if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError') return false
+    const words = `${String(readField(current, 'code'))} ${String(readField(current, 'message'))}`
+    if (networkWords.test(words)) return true
+    current = readField(current, 'cause')
+  }
+  return false
+}
+
+/**
+ * Returns the delay of `Retry-After` in milliseconds, or null without one. The header is a number of
+ * seconds or an HTTP date (RFC 9110, 10.2.3); some providers add a finer `retry-after-ms`.
+ */
+function readRetryAfter(headers: Record<string, string>, now: number): number | null {
+  const exact = Number(headers['retry-after-ms'] ?? Number.NaN)
+  if (exact >= 0 && Number.isFinite(exact)) return Math.ceil(exact)
+  const header = headers['retry-after']
+  if (header === undefined || header.trim() === '') return null
+  const seconds = Number(header)
+  if (Number.isFinite(seconds)) return seconds >= 0 ? Math.ceil(seconds * 1_000) : null
+  const at = Date.parse(header)
+  return Number.isNaN(at) ? null : Math.max(0, at - now)
+}
+
+/** Returns the codes and types of a streamed error, or of the error in a response's body. */
+function readKinds(error: unknown): string[] {
+  const data = readField(error, 'data')
+  const bodyError = readField(data, 'error') ?? data
+  return [error, bodyError]
+    .flatMap((each) => [readField(each, 'code'), readField(each, 'type')])
+    .filter((kind) => typeof kind === 'string')
+}
+
+/** Whether an error is final in spite of its status: a used-up quota answers 429 too. */
+function isHopeless(error: unknown, { finalErrors: hopeless }: RetryPolicy): boolean {
+  const texts = ['responseBody', 'code', 'type', 'message'].map((name) => readField(error, name))
+  return hopeless.some((words) => texts.some((text) => String(text ?? '').includes(words)))
 }

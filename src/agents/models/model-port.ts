@@ -1,8 +1,10 @@
 import type { ModelConnection } from '../../hub/contract/hub'
+import { modelGateway } from '../../shared/config'
+import { truncateBody } from '../../shared/cut-text'
 import type { ModelProtocol } from '../../shared/runner-protocol'
 import type { ModelPlace } from '../contract/coding-agents'
 import type { Message, ModelAnswer, ModelFailure } from '../loop/message'
-import type { Fetch } from './watched-fetch'
+import { toWellFormedJson } from './to-prompt'
 
 /** What a model has written since the last one. */
 export interface Delta {
@@ -140,4 +142,91 @@ export interface UpstreamFinder {
     place: ModelPlace,
     connections: readonly ModelConnection[],
   ): Upstream | null
+}
+
+export type Fetch = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>
+
+/** What a call learns of its response. */
+interface ResponseListener {
+  /** No connection was made, or it broke before any answer. */
+  onUnreachable(): void
+  /** The server has answered with a success; its body follows. */
+  onAnswered(): void
+  onBytes(): void
+}
+
+/** Listeners of calls, by the calls' abort signals. */
+export type ResponseListeners = WeakMap<AbortSignal, ResponseListener>
+
+/**
+ * Returns a fetch that notifies the listener of its signal of the response and of arriving bytes, keep-alive comments
+ * included, which provider packages do not pass on. Redirects are not followed, because they would
+ * forward the key. The body is well-formed Unicode, whatever the texts in it were. What the server sends is read up to a
+ * limit: an answer that is longer counts as interrupted.
+ */
+export function createWatchedFetch(fetch: Fetch, listeners: ResponseListeners): Fetch {
+  return async (input, init) => {
+    const listener = init?.signal ? listeners.get(init.signal) : undefined
+    const body = init?.body
+    const sent = typeof body === 'string' ? { body: toWellFormedJson(body) } : {}
+    const response = await fetch(input, { ...init, ...sent, redirect: 'manual' }).catch((error) => {
+      listener?.onUnreachable()
+      throw error
+    })
+    const { answerBytesMax, errorBytesMax } = modelGateway
+    if (!response.ok) return truncateBody(response, errorBytesMax)
+    listener?.onAnswered()
+    return truncateBody(response, answerBytesMax, listener?.onBytes)
+  }
+}
+
+/** Clock and timers, replaceable in tests. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number
+  /** Runs `action` once after `ms`. Returns a function that cancels it. */
+  setTimer(ms: number, action: () => void): () => void
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  setTimer(ms, action) {
+    const timer = setTimeout(action, ms)
+    return () => clearTimeout(timer)
+  },
+}
+
+interface ResponseTimer {
+  /** Restarts the timeout: a byte arrived. */
+  touch(): void
+  stop(): void
+}
+
+/**
+ * Calls `onTimeout` once: when no `touch` follows within the time for the first byte, or later within
+ * the time between two bytes. After the first byte the timer is re-armed when it fires, not at every
+ * byte: an answer arrives in thousands of pieces.
+ */
+export function startResponseTimer(
+  clock: Clock,
+  { firstByteMs, betweenBytesMs }: CallTimeouts,
+  onTimeout: (phase: keyof CallTimeouts) => void,
+): ResponseTimer {
+  let touchedAt: number | null = null
+  let cancelTimer = clock.setTimer(firstByteMs, () => onTimeout('firstByteMs'))
+  function check(): void {
+    const left = (touchedAt ?? 0) + betweenBytesMs - clock.now()
+    if (left > 0) cancelTimer = clock.setTimer(left, check)
+    else onTimeout('betweenBytesMs')
+  }
+  return {
+    touch() {
+      const isFirst = touchedAt === null
+      touchedAt = clock.now()
+      if (!isFirst) return
+      cancelTimer()
+      cancelTimer = clock.setTimer(betweenBytesMs, check)
+    },
+    stop: () => cancelTimer(),
+  }
 }

@@ -1,21 +1,28 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { AppError } from '../../shared/errors'
-import type { ModelAnswer, ModelFailure } from '../loop/message'
+import type { Message, ModelAnswer, ModelFailure } from '../loop/message'
+import { fence } from '../text/fence'
 import {
   type Arrival,
   classifyFailure,
   type FailureContext,
   toWrongProtocolFailure,
 } from './classify-failure'
-import { inlineToolCalls } from './inline-tool-calls'
-import type { CallTimeouts, Model, ModelRequest } from './model-port'
+import {
+  type CallTimeouts,
+  type Clock,
+  createWatchedFetch,
+  type Fetch,
+  type Model,
+  type ModelRequest,
+  type ResponseListeners,
+  startResponseTimer,
+} from './model-port'
 import type { ModelProvider } from './providers/model-providers'
 import { readStream } from './read-stream'
-import { type Clock, startResponseTimer } from './response-timer'
 import { toPrompt } from './to-prompt'
-import { createWatchedFetch, type Fetch, type ResponseListeners } from './watched-fetch'
 
-export interface ProviderModelOptions {
+interface ProviderModelOptions {
   provider: string
   definition: ModelProvider
   modelName: string
@@ -261,3 +268,21 @@ const toTimeout = (message: string, { chars }: Arrival): ModelFailure => ({
   mayBeCharged: true,
   received: { chars },
 })
+
+/**
+ * Replaces tool calls and results by text, for a model call without tools after earlier calls with
+ * them: providers refuse calls of tools that the request does not list. The text adds less than
+ * `boundTokens` counts around a call and its result, except for one blank per fence tag within a
+ * text, of ten bytes counted.
+ */
+const inlineToolCalls = (messages: Message[]): Message[] =>
+  messages.flatMap((message): Message[] => {
+    if (message.role === 'assistant' && message.calls.length > 0) {
+      return message.text.trim() === ''
+        ? []
+        : [{ role: 'assistant', text: message.text, calls: [] }]
+    }
+    if (message.role !== 'tool') return [message]
+    const results = message.results.map(({ name, text }) => fence('tool', { name }, text))
+    return [{ role: 'user', text: results.join('\n') }]
+  })

@@ -6,10 +6,11 @@ import type {
 } from '@ai-sdk/provider'
 import { activationLimits, limits } from '../../shared/config'
 import type { FinishReason, ModelAnswer, ModelUsage } from '../loop/message'
+import { countStoredBytes, truncateToStoredBytes } from './estimate-tokens'
 import type { ModelRequest } from './model-port'
-import { type ProviderPart, serializeProviderParts } from './provider-parts'
+import { RepeatedCallId } from './repeated-call-ids'
 import { TextWasReasoning } from './split-thoughts'
-import { countStoredBytes, truncateToStoredBytes } from './stored-size'
+import { type ProviderPart, serializeProviderParts } from './to-prompt'
 
 type StreamEnd =
   | { kind: 'answer'; answer: ModelAnswer }
@@ -110,6 +111,7 @@ class CollectedAnswer {
         return null
       case 'raw':
         if (part.rawValue instanceof TextWasReasoning) this.#moveText(part.rawValue.id)
+        if (part.rawValue instanceof RepeatedCallId) this.#renameCall(part.rawValue)
         return null
       case 'error':
         return isMissingFinish(part.error) ? null : { kind: 'error', error: part.error }
@@ -207,6 +209,11 @@ class CollectedAnswer {
     this.bytes += callBytes
     if (this.bytes > this.#bytesMax) this.isFull = true
     return call
+  }
+
+  #renameCall({ partId, callId }: RepeatedCallId): void {
+    const begun = this.#begun.get(partId)
+    if (begun) begun.callId = callId
   }
 
   /** Completes a call. The final part repeats its arguments, or has them for the first time. */

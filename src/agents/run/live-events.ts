@@ -2,9 +2,9 @@ import { streamLimits } from '../../shared/config'
 import { cutText } from '../../shared/cut-text'
 import type { ActivationId } from '../../shared/ids'
 import type { RuntimeEvent, RuntimeEventBody } from '../contract/agents'
-import { formatNote, getProviderQuote } from './notes'
 import { PlanFold } from './plan'
 import type { ClosedCall, RunEvent, RunEventOf, RunLog } from './run-event'
+import { formatNote, getProviderQuote } from './waterfall'
 
 /**
  * Returns the events of a run that clients receive. The result depends on the log alone, so an event

@@ -1,8 +1,7 @@
 import { planLimits } from '../../shared/config'
 import { cutText } from '../../shared/cut-text'
 import type { Plan, PlanStep } from '../contract/agents'
-import { planToolName } from './plan-revisions'
-import type { ClosedCall, RunEvent, RunEventOf, RunLog } from './run-event'
+import type { ClosedCall, RevisedPlan, RunEvent, RunEventOf, RunLog } from './run-event'
 
 const emptyPlan: Plan = { goal: null, steps: [], progress: 0 }
 
@@ -16,7 +15,7 @@ export function foldPlan({ events }: Pick<RunLog, 'events'>): Plan {
 /**
  * Builds the plan of one run, event by event: the goal is the task until the agent sets one. The
  * agent's own steps come first, then its tool calls in the order they were requested. When the run
- * ends every open step is settled.
+ * ends, the steps that the agent has not marked as done are not done.
  */
 export class PlanFold {
   plan: Plan = emptyPlan
@@ -116,15 +115,12 @@ function failCalls(plan: Plan, closed: readonly ClosedCall[]): Plan {
   }))
 }
 
-/** Settles the agent's own steps: a completed run has done them, any other has not. */
+/** Settles the agent's own steps: nobody works on those that are open any more. */
 function settleSteps(plan: Plan, { outcome }: RunEventOf<'ended'>): Plan {
   if (plan.steps.length === 0) return outcome === 'completed' ? { ...plan, progress: 1 } : plan
   const isOwn = (step: PlanStep) => step.callId === null && isOpen(step)
-  return updateSteps(plan, isOwn, () =>
-    outcome === 'completed'
-      ? { status: 'completed', reason: 'The run completed.' }
-      : { status: 'failed', reason: `The run ended: ${outcome.replaceAll('_', ' ')}.` },
-  )
+  const reason = outcome === 'completed' ? null : `The run ended: ${outcome.replaceAll('_', ' ')}.`
+  return updateSteps(plan, isOwn, () => ({ status: 'not_done', reason }))
 }
 
 function updateSteps(
@@ -166,3 +162,89 @@ export function formatPlanProgress({ steps }: Plan): string | null {
   const unit = steps.some(({ callId }) => callId === null) ? 'steps of my plan' : 'tool calls'
   return `I had finished ${completed} of ${total} ${unit}.`
 }
+
+/** The name of the tool that revises a plan; a call of it is not a step of the plan. */
+export const planToolName = 'memory_update_plan'
+
+/** Applies the revisions of one run's plan, one after the other. */
+export class PlanRevisions {
+  #plan: RevisedPlan = { goal: null, steps: [] }
+
+  /**
+   * Returns the plan after a revision; null when the arguments are not one. What the revision does
+   * not mention stays, and a step with an unchanged title keeps its status.
+   */
+  apply(json: string): RevisedPlan | null {
+    const revision = readRevision(json)
+    if (!revision) return null
+    const before = new Map(this.#plan.steps.map(({ title, status }) => [title, status]))
+    const steps = revision.steps?.map(({ title, status }) => ({
+      title,
+      status: status ?? before.get(title) ?? 'pending',
+    }))
+    this.#plan = { goal: revision.goal ?? this.#plan.goal, steps: steps ?? this.#plan.steps }
+    return this.#plan
+  }
+
+  /** Returns the plan with other steps, as a program shows its own. */
+  replace(steps: RevisedPlan['steps']): RevisedPlan {
+    this.#plan = { ...this.#plan, steps }
+    return this.#plan
+  }
+}
+
+interface Revision {
+  goal: string | null
+  steps: { title: string; status: WrittenStatus | null }[] | null
+}
+
+/**
+ * Parses the arguments of the plan tool. They are as the model wrote them, so invalid parts are
+ * ignored; what the tool accepts as a list is one here too.
+ */
+function readRevision(json: string): Revision | null {
+  const sent = parse(json)
+  const given = typeof sent === 'string' ? parse(sent) : sent
+  if (typeof given !== 'object' || given === null) return null
+  const { goal, steps } = given as Record<string, unknown>
+  return {
+    goal:
+      typeof goal === 'string' && goal.trim() !== ''
+        ? truncate(goal, planLimits.goalCharsMax)
+        : null,
+    steps: toSteps(steps)?.slice(0, planLimits.stepsMax).flatMap(readStep) ?? null,
+  }
+}
+
+/** Returns steps that are a list, the JSON text of one, or a single one; null: none are given. */
+function toSteps(given: unknown): unknown[] | null {
+  const steps = typeof given === 'string' ? parse(given) : given
+  if (Array.isArray(steps)) return steps
+  return typeof steps === 'object' && steps !== null ? [steps] : null
+}
+
+/** What an agent can say of its own steps. */
+const statuses = ['pending', 'running', 'completed', 'failed'] as const
+type WrittenStatus = (typeof statuses)[number]
+
+function readStep(given: unknown): { title: string; status: WrittenStatus | null }[] {
+  if (typeof given !== 'object' || given === null) return []
+  const { title, status } = given as Record<string, unknown>
+  if (typeof title !== 'string' || title.trim() === '') return []
+  return [
+    {
+      title: truncate(title, planLimits.titleCharsMax),
+      status: statuses.find((each) => each === String(status).toLowerCase()) ?? null,
+    },
+  ]
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return null
+  }
+}
+
+const truncate = (text: string, charsMax: number): string => cutText(text.trim(), charsMax)

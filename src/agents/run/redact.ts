@@ -65,7 +65,26 @@ function redactEvent(event: RunEvent): RunEvent {
     case 'interrupted':
     case 'ended':
       return { ...event, closed: event.closed.map(redactClosed) }
-    default:
+    // Nothing of these is private. A new event is decided on here, or this does not compile.
+    case 'woken':
+    case 'load_waited':
+    case 'load_failed':
+    case 'load_found_nothing':
+    case 'model_refused':
+    case 'model_waited':
+    case 'parked':
+    case 'park_failed':
+    case 'slept':
+    case 'commit_failed':
+    case 'committed':
+    case 'program_placed':
+    case 'request_admitted':
+    case 'tools_listed':
+    case 'program_call_decided':
+    case 'approval_overdue':
+    case 'program_closed':
+    case 'nobody_notified':
+    case 'omitted':
       return event
   }
 }
@@ -100,7 +119,10 @@ function redactResult({ plan, ...event }: RunEventOf<'tool_returned'>): RunEvent
 function redactReports({ plan, changes: _, ...event }: RunEventOf<'program_reported'>): RunEvent {
   const steps = plan?.steps.map((step) => ({ ...step, title: '' }))
   return {
-    ...{ ...event, text: '', reasoning: '', notes: [] },
+    ...event,
+    text: '',
+    reasoning: '',
+    notes: [],
     ...(plan && steps && { plan: { goal: hide(plan.goal), steps } }),
   }
 }

@@ -1,17 +1,17 @@
 import { type AdmittedCall, CallRegister } from '../loop/admit-calls'
-import type { LoopEvent, LoopEventOf } from '../loop/event'
-import { hasUsedOwnAccount } from '../loop/own-account'
-import type { Ending } from '../loop/state'
-import { convertProgram, convertReports, convertRequest, convertWait } from './convert-program'
-import { PlanRevisions, planToolName } from './plan-revisions'
+import type { LoopEvent, LoopEventOf, StoredReport } from '../loop/event'
+import { hasUsedOwnAccount } from '../loop/privacy'
+import { type Ending, initialState, type LoopState } from '../loop/state'
+import { step } from '../loop/step'
+import { foldPlan, formatPlanProgress, PlanRevisions, planToolName } from './plan'
 import {
   type ClosedCall,
   type RunEvent,
   type RunEventOf,
   type RunLog,
+  runEventFields,
   runLogVersion,
 } from './run-event'
-import { findStoppedEffects } from './stopped-effects'
 
 /**
  * Returns the log of a run from its journal: an event for each, and `ended` when the outcome is
@@ -68,12 +68,20 @@ class RunLogBuilder {
         return this.#convertResumed(event)
       case 'request_settled':
         return convertRequest(event, () => ++this.#step)
-      case 'program_called':
-        return this.#convertCalled(event)
+      case 'program_called': {
+        const { callId, name, arguments: args } = event
+        this.#requested.set(callId, { callId, name, arguments: args, refusal: null })
+        this.#open.add(callId)
+        return keepFields(event)
+      }
       case 'program_call_waits':
         return convertWait(event)
       case 'program_call_returned':
-        return this.#convertCallReturned(event)
+        return this.#closeCall(
+          event,
+          {},
+          { grant: event.grant, decision: event.decision, hooks: [] },
+        )
       case 'program_reported':
         return convertReports(event, this.#revisions)
       case 'time_ran_out':
@@ -83,8 +91,35 @@ class RunLogBuilder {
         const closed = this.#close(event.unknownCallIds, errors.unknown)
         return { at, type, charge: event.charge, isEnded: event.isEnded ?? false, closed }
       }
+      case 'model_failed': {
+        const { code, message, detail } = event.failure
+        const { startedAt, request = null, charge } = event
+        return { at, type, startedAt, request, code, message, detail: detail || null, charge }
+      }
+      case 'steered': {
+        const items = event.items.map(({ from, isModeration, text }) => ({
+          author: from.name,
+          isModeration,
+          text,
+        }))
+        return { at, type, items }
+      }
+      case 'tool_parked': {
+        const { startedAt, callId, name, approval, hooks = [] } = event
+        return { at, type, startedAt, callId, name, approval, hooks }
+      }
+      case 'parked':
+      case 'committed':
+        return { at, type, isLost: event.kind === 'lost' }
+      case 'program_placed':
+        return { at, type, attempt: event.attempt, place: event.kind }
+      case 'request_refused':
+        return { at, type: 'model_refused', reason: event.reason }
+      case 'program_closed':
+        return { at, type, requests: event.requests.length, charge: event.charge }
+      // Any other has each field that the log names, or this does not compile.
       default:
-        return convertOther(event)
+        return keepFields(event)
     }
   }
 
@@ -125,15 +160,30 @@ class RunLogBuilder {
   }
 
   #convertResult(event: LoopEventOf<'tool_returned'>): RunEvent {
-    const { at, type, startedAt, durationMs, callId, text, isError, resultBytes, audit } = event
+    const { audit, hooks = [] } = event
+    return this.#closeCall(event, event, {
+      grant: audit?.grant ?? null,
+      decision: audit?.decision ?? null,
+      ...(audit?.ruleId !== undefined && { allowedBy: audit.reason ?? '' }),
+      hooks,
+    })
+  }
+
+  /** Converts the result of a call, and takes from its request what is not `given`. */
+  #closeCall(
+    event: LoopEventOf<'tool_returned' | 'program_call_returned'>,
+    given: { name?: string; arguments?: string },
+    more: Pick<RunEventOf<'tool_returned'>, 'grant' | 'decision' | 'allowedBy' | 'hooks'>,
+  ): RunEvent {
+    const { at, startedAt, durationMs, callId, text, isError, resultBytes } = event
     const requested = this.#requested.get(callId)
-    const args = event.arguments ?? requested?.arguments ?? ''
-    const name = event.name || (requested?.name ?? '')
+    const args = given.arguments ?? requested?.arguments ?? ''
+    const name = given.name || (requested?.name ?? '')
     const plan = name === planToolName && !isError ? this.#revisions.apply(args) : null
     this.#open.delete(callId)
     return {
       at,
-      type,
+      type: 'tool_returned',
       startedAt,
       durationMs,
       callId,
@@ -142,29 +192,7 @@ class RunLogBuilder {
       text,
       isError,
       resultBytes,
-      grant: audit?.grant ?? null,
-      decision: audit?.decision ?? null,
-      ...(audit?.ruleId !== undefined && { allowedBy: audit.reason ?? '' }),
-      hooks: event.hooks ?? [],
-      ...(plan && { plan }),
-    }
-  }
-
-  #convertCalled({ at, type, ...call }: LoopEventOf<'program_called'>): RunEvent {
-    const { callId, name, arguments: args } = call
-    this.#requested.set(callId, { callId, name, arguments: args, refusal: null })
-    this.#open.add(callId)
-    return { at, type, callId, name, arguments: args }
-  }
-
-  #convertCallReturned(event: LoopEventOf<'program_call_returned'>): RunEvent {
-    const { at, startedAt, durationMs, callId, text, isError, resultBytes, grant, decision } = event
-    const { name = '', arguments: args = '' } = this.#requested.get(callId) ?? {}
-    const plan = name === planToolName && !isError ? this.#revisions.apply(args) : null
-    this.#open.delete(callId)
-    return {
-      ...{ at, type: 'tool_returned', startedAt, durationMs, callId, name, arguments: args, text },
-      ...{ isError, resultBytes, grant, decision, hooks: [] },
+      ...more,
       ...(plan && { plan }),
     }
   }
@@ -219,74 +247,21 @@ function convertLoaded({ at, type, facts }: LoopEventOf<'loaded'>): RunEvent {
   }
 }
 
-type Other = Exclude<
-  LoopEvent['type'],
-  | 'loaded'
-  | 'model_answered'
-  | 'tool_returned'
-  | 'resumed'
-  | 'time_ran_out'
-  | 'cancel_requested'
-  | 'interrupted'
-  | 'request_settled'
-  | 'program_called'
-  | 'program_call_waits'
-  | 'program_call_returned'
-  | 'program_reported'
->
+/** Types of events that the log keeps as the journal has them, but for the fields that it does not name. */
+type KeptType = {
+  [Type in LoopEvent['type'] & RunEvent['type']]: LoopEventOf<Type> extends RunEventOf<Type>
+    ? Type
+    : never
+}[LoopEvent['type'] & RunEvent['type']]
 
-/** Converts an event that needs nothing of the events before it. */
-function convertOther(event: LoopEventOf<Other>): RunEvent {
-  const { at, type } = event
-  switch (type) {
-    case 'woken':
-      return { at, type, activationId: event.activationId }
-    case 'load_waited':
-      return { at, type, retryAt: event.retryAt, reason: event.reason }
-    case 'load_failed':
-      return { at, type, code: event.code, message: event.message }
-    case 'model_failed': {
-      const { code, message, detail } = event.failure
-      const { startedAt, request = null, charge } = event
-      return { at, type, startedAt, request, code, message, detail: detail || null, charge }
-    }
-    case 'model_refused':
-      return { at, type, reason: event.reason }
-    case 'model_waited':
-      return { at, type, retryAt: event.retryAt }
-    case 'steered': {
-      const items = event.items.map(({ from, isModeration, text }) => ({
-        author: from.name,
-        isModeration,
-        text,
-      }))
-      return { at, type, items }
-    }
-    case 'tool_parked': {
-      const { startedAt, callId, name, approval, hooks = [] } = event
-      return { at, type, startedAt, callId, name, approval, hooks }
-    }
-    case 'compacted': {
-      const { startedAt, summary, replaced, tokensBefore, tokens, charge, problem } = event
-      return { at, type, startedAt, summary, replaced, tokensBefore, tokens, charge, problem }
-    }
-    case 'parked':
-    case 'committed':
-      return { at, type, isLost: event.kind === 'lost' }
-    case 'program_placed':
-    case 'request_admitted':
-    case 'request_refused':
-    case 'tools_listed':
-    case 'program_call_decided':
-    case 'approval_overdue':
-    case 'program_lost':
-    case 'program_closed':
-    case 'nobody_notified':
-      return convertProgram(event)
-    default:
-      return { at, type }
-  }
-}
+/** Returns the fields of an event that the log names. */
+const keepFields = (event: LoopEventOf<KeptType>): RunEvent =>
+  Object.fromEntries(
+    runEventFields[event.type].flatMap((name) => {
+      const value: unknown = Reflect.get(event, name)
+      return value === undefined ? [] : [[name, value]]
+    }),
+  ) as RunEvent
 
 /** Returns the time at which the outcome was decided; later events are about the commit. */
 function findEnd(journal: LoopEvent[]): number {
@@ -300,3 +275,148 @@ function findEnd(journal: LoopEvent[]): number {
   )
   return cause?.at ?? 0
 }
+
+/** Converts a model request to the step of the run that it is, or to a failed call. */
+function convertRequest(event: LoopEventOf<'request_settled'>, countStep: () => number): RunEvent {
+  const { at, startedAt, finish, usage, charge, problem } = event
+  if (charge === null || finish === 'error' || finish === 'cancelled') {
+    const code = findFailureCode(event)
+    const message = failureMessages[code]
+    return {
+      at,
+      type: 'model_failed',
+      startedAt,
+      request: null,
+      code,
+      message,
+      detail: problem,
+      charge,
+    }
+  }
+  return {
+    at,
+    type: 'model_answered',
+    step: countStep(),
+    startedAt,
+    request: null,
+    input: null,
+    text: '',
+    reasoning: '',
+    finish,
+    usage,
+    calls: [],
+    charge,
+    warning: null,
+    hooks: [],
+  }
+}
+
+const failureMessages = {
+  CANCELLED: 'The program ended the request before its answer was complete.',
+  PROVIDER_AUTH: 'The model provider refused the key.',
+  PROVIDER_BUSY: 'The model provider is busy.',
+  PROVIDER_ERROR: 'The model provider failed.',
+} as const
+
+function findFailureCode({
+  finish,
+  status,
+}: LoopEventOf<'request_settled'>): keyof typeof failureMessages {
+  if (finish === 'cancelled') return 'CANCELLED'
+  if (status === 401 || status === 403) return 'PROVIDER_AUTH'
+  return status === 429 || status === 503 || status === 529 ? 'PROVIDER_BUSY' : 'PROVIDER_ERROR'
+}
+
+/** Converts a wait for approval. */
+const convertWait = ({ at, callId, approval }: LoopEventOf<'program_call_waits'>): RunEvent => ({
+  at,
+  type: 'tool_parked',
+  startedAt: at,
+  callId,
+  name: approval.tool,
+  approval,
+  hooks: [],
+})
+
+/** Converts reports: what the program wrote, its plan, and its own tools as notes. */
+export function convertReports(
+  { at, type, attempt, reports }: LoopEventOf<'program_reported'>,
+  revisions: PlanRevisions,
+): RunEventOf<'program_reported'> {
+  const plan = reports.findLast((report) => report.kind === 'plan')
+  const ended = reports.find((report) => report.kind === 'ended')
+  const changes = ended?.kind === 'ended' ? ended.changes : null
+  return {
+    at,
+    type,
+    attempt,
+    text: joinTexts(reports, 'text'),
+    reasoning: joinTexts(reports, 'reasoning'),
+    notes: reports.flatMap(describeReport),
+    ...(plan?.kind === 'plan' && { plan: revisions.replace(plan.steps) }),
+    ...(changes && changes.stat !== '' && { changes }),
+  }
+}
+
+const joinTexts = (reports: StoredReport[], kind: 'text' | 'reasoning'): string =>
+  reports.map((report) => (report.kind === kind ? report.text : '')).join('')
+
+/** Returns what people should know of a report, as sentences. */
+function describeReport(report: StoredReport): string[] {
+  switch (report.kind) {
+    case 'started': {
+      const how = report.is_resumed ? ' It went on with its earlier session.' : ''
+      return [`The program started, version ${report.version}.${how}`]
+    }
+    case 'tool':
+      return report.is_builtin && report.status !== 'running'
+        ? [`Its own tool: ${report.title} (${report.status}).`]
+        : []
+    case 'notice':
+      return report.text === '' ? [] : [report.text]
+    case 'ended':
+      return [
+        ...(report.end === 'end_turn'
+          ? []
+          : [`The program ended: ${report.end.replaceAll('_', ' ')}.`]),
+        ...(report.detail === null ? [] : [report.detail]),
+      ]
+    default:
+      return []
+  }
+}
+
+/** The effects that were pending when a person or the time limit stopped the activation. */
+interface StoppedEffects {
+  pending: LoopState['pending']
+  /** When each running tool call was started, by call id. */
+  since: Map<string, number>
+}
+
+/**
+ * Returns the effects that the event at `index` stopped. The journal holds outcomes only, so the
+ * loop is run again up to that event.
+ */
+function findStoppedEffects(events: LoopEvent[], index: number): StoppedEffects {
+  const since = new Map<string, number>()
+  // effect ids continue across activations of an agent; the first outcome belongs to the first
+  // effect
+  const first = events.find((event) => 'effectId' in event)
+  const nextEffectId = first && 'effectId' in first ? first.effectId : initialState.nextEffectId
+  let state: LoopState = { ...initialState, nextEffectId }
+  for (const event of events.slice(0, index)) {
+    const next = step(state, event)
+    state = next.state
+    for (const effect of next.effects) {
+      if (effect.type === 'call_tool') since.set(effect.callId, event.at)
+    }
+  }
+  return { pending: state.pending, since }
+}
+
+/**
+ * Returns how much of its plan a run has done, as a sentence for a partial answer; null for other
+ * answers and without a plan.
+ */
+export const describeProgress = (ending: Ending, events: LoopEvent[]): string | null =>
+  ending.reply === 'partial' ? formatPlanProgress(foldPlan(toRunLog(events, null))) : null

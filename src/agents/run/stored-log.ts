@@ -5,16 +5,14 @@ import type { RunAccess, RunLogProblem, Trace } from '../contract/agents'
 import { toRuntimeEvents } from './live-events'
 import { foldPlan } from './plan'
 import { redactRunLog } from './redact'
-import { type RunEvent, type RunLog, runLogVersion } from './run-event'
-import { runLogSchema } from './run-log-schema'
-import { addCharges } from './spend'
-import { toWaterfall } from './waterfall'
+import { type RunEvent, type RunLog, runLogSchema, runLogVersion } from './run-event'
+import { addCharges, toWaterfall } from './waterfall'
 
 /** The shortest length that a text of a log is truncated to: a shorter one is not useful. */
 const textCharsMin = 120
 
 /** A stored log, or why it cannot be read. */
-export type ParsedRunLog = { ok: true; log: RunLog } | { ok: false; problem: RunLogProblem }
+type ParsedRunLog = { ok: true; log: RunLog } | { ok: false; problem: RunLogProblem }
 
 /** Parses a stored log. Each view of a stored run begins here, so none sees a malformed log. */
 export function parseRunLog(stored: string): ParsedRunLog {

@@ -1,13 +1,22 @@
 import { runnerLimits } from '../../shared/config'
 import { AppError } from '../../shared/errors'
-import { type HubMessage, runnerCloseCodes, runOrder } from '../../shared/runner-protocol'
-import type { NewRun } from '../contract/coding-agents'
-import type { RunnerRun } from '../contract/runners'
-import { type Candidate, chooseRunner, type RunNeeds } from './choose-runner'
-import type { RunnerConnections } from './runner-connections'
-import { type StoredRun, type StoredRunner, toRunKey } from './runner-rows'
-import type { RunnerStore } from './runner-store'
-import type { RunAuthorization, RunnersDeps } from './runners-deps'
+import type { AccountId, ActivationId, Clock } from '../../shared/ids'
+import type { Log } from '../../shared/log'
+import {
+  type HubMessage,
+  type RunnerMessage,
+  runnerCloseCodes,
+  runOrder,
+} from '../../shared/runner-protocol'
+import type { NewRun, RunnerRun, RunReceiver } from '../contract/coding-agents'
+import type { RunnerConnections, RunnerSocket } from './runner-connections'
+import {
+  type RunKey,
+  type RunnerStore,
+  type StoredRun,
+  type StoredRunner,
+  toRunKey,
+} from './runner-store'
 
 type StopReason = Extract<HubMessage, { type: 'stop' }>['reason']
 
@@ -65,7 +74,7 @@ export class RunDispatcher {
   }
 
   #toNeeds({ needs, refusedBy }: StoredRun): RunNeeds {
-    const session = needs.session_id ?? null
+    const session = needs.session_id
     return { ...needs, refusedBy, home: session && this.#store.findSessionRunner(session) }
   }
 
@@ -100,7 +109,11 @@ export class RunDispatcher {
   /** Puts a run back that no runner has begun. */
   requeue(run: StoredRun, change: { refusedBy?: string[]; dueAt?: number } = {}): void {
     this.#store.changeRun(toRunKey(run), {
-      ...{ state: 'waiting', runnerId: null, sentAt: null, dueAt: null, ...change },
+      state: 'waiting',
+      runnerId: null,
+      sentAt: null,
+      dueAt: null,
+      ...change,
     })
   }
 
@@ -246,7 +259,12 @@ export class RunDispatcher {
     const { attempts, clock, log } = this.#deps
     try {
       return await attempts.authorize({
-        ...{ activationId, attempt, agentId, endsAt, keyId: runner.keyId, workspace },
+        activationId,
+        attempt,
+        agentId,
+        endsAt,
+        keyId: runner.keyId,
+        workspace,
       })
     } catch (error) {
       const current = this.#store.findRun(toRunKey(run))
@@ -273,4 +291,233 @@ export const toRunnerRun = (run: StoredRun): RunnerRun => ({
 function toStart(run: NewRun, token: string, origin: string): HubMessage {
   const endpoints = { models: `${origin}/gateway`, mcp: `${origin}/mcp`, git: `${origin}/git` }
   return { type: 'start', order: runOrder.parse({ ...run, token, endpoints }) }
+}
+
+/** A runner, as far as the choice depends on it. */
+interface Candidate {
+  id: string
+  isConnected: boolean
+  isDraining: boolean
+  hasSandbox: boolean
+  labels: readonly string[]
+  programs: readonly { type: string }[]
+  slots: number
+  /** Slots in use. */
+  used: number
+  /** When it was last given a run, in milliseconds since the epoch; 0: never. */
+  assignedAt: number
+}
+
+/** What a run needs of its runner. */
+type RunNeeds = Pick<NewRun, 'program' | 'builtin' | 'runs_on'> & {
+  /** Ids of runners that could not take it. */
+  refusedBy: readonly string[]
+  /** The runner that has the session in which the run goes on; null: none is known. */
+  home: string | null
+}
+
+type RunnerChoice<Found> = { kind: 'runner'; runner: Found } | { kind: 'busy' } | { kind: 'nobody' }
+
+const isSuitable = (runner: Candidate, needs: RunNeeds): boolean =>
+  runner.isConnected &&
+  !runner.isDraining &&
+  (runner.hasSandbox || needs.builtin === 'none') &&
+  runner.programs.some(({ type }) => type === needs.program) &&
+  needs.runs_on.every((label) => runner.labels.includes(label)) &&
+  !needs.refusedBy.includes(runner.id)
+
+const freeShare = ({ slots, used }: Candidate): number => (slots - used) / slots
+
+/**
+ * Chooses the runner of a run: of the suitable ones with a free slot the one that has its session, then the least
+ * loaded, then the one that has waited longest. `busy`: the suitable ones have no free slot; `nobody`: none is suitable.
+ */
+function chooseRunner<Found extends Candidate>(
+  runners: readonly Found[],
+  needs: RunNeeds,
+): RunnerChoice<Found> {
+  const isHome = ({ id }: Found): number => Number(id === needs.home)
+  const suitable = runners.filter((runner) => isSuitable(runner, needs))
+  const [best] = suitable
+    .filter(({ slots, used }) => used < slots)
+    .sort(
+      (a, b) => isHome(b) - isHome(a) || freeShare(b) - freeShare(a) || a.assignedAt - b.assignedAt,
+    )
+  if (best) return { kind: 'runner', runner: best }
+  return { kind: suitable.length > 0 ? 'busy' : 'nobody' }
+}
+
+type Reports = Extract<RunnerMessage, { type: 'report' }>
+
+/** The reports of a connection that wait for their agents. */
+interface Queue {
+  /** Characters of the frames. */
+  chars: number
+  /** The last frame of each attempt. */
+  tails: Map<string, Promise<void>>
+}
+
+/**
+ * Passes reports on to their agents, those of an attempt in their order, and acknowledges what an agent has
+ * stored. When an agent does not answer, the connection is closed: the runner sends them again.
+ */
+export class ReportIntake {
+  readonly #store: RunnerStore
+  readonly #connections: RunnerConnections
+  readonly #dispatcher: RunDispatcher
+  readonly #deps: RunnersDeps
+  readonly #dispatch: () => Promise<void>
+  readonly #queues = new WeakMap<RunnerSocket, Queue>()
+
+  /** @param dispatch uses a slot that is free now */
+  constructor(
+    store: RunnerStore,
+    connections: RunnerConnections,
+    dispatcher: RunDispatcher,
+    deps: RunnersDeps,
+    dispatch: () => Promise<void>,
+  ) {
+    this.#store = store
+    this.#connections = connections
+    this.#dispatcher = dispatcher
+    this.#deps = deps
+    this.#dispatch = dispatch
+  }
+
+  /** Resolves when the reports were passed on, or were refused. */
+  add(socket: RunnerSocket, reports: Reports, chars: number): Promise<void> {
+    const queue: Queue = this.#queues.get(socket) ?? { chars: 0, tails: new Map() }
+    this.#queues.set(socket, queue)
+    const name = `${reports.activation_id} ${reports.attempt}`
+    const before = queue.tails.get(name) ?? Promise.resolve()
+    if (queue.chars + chars > runnerLimits.pendingCharsMax) {
+      this.#connections.close(socket, runnerCloseCodes.tryAgain, 'Too many reports are waiting.')
+      return before
+    }
+    queue.chars += chars
+    const tail = before
+      .then(() => this.#pass(socket, reports))
+      .finally(() => {
+        queue.chars -= chars
+        if (queue.tails.get(name) === tail) queue.tails.delete(name)
+      })
+    queue.tails.set(name, tail)
+    return tail
+  }
+
+  async #pass(socket: RunnerSocket, reports: Reports): Promise<void> {
+    const runnerId = this.#connections.read(socket)?.runnerId
+    if (!runnerId) return
+    const run = this.#store.findRun(reports)
+    const last = reports.first + reports.reports.length - 1
+    if (run?.runnerId !== runnerId || (run.state !== 'assigned' && run.state !== 'stopping')) {
+      this.#discard(socket, reports, last)
+      return
+    }
+    if (reports.first > run.stored + 1) {
+      const reason = `Report ${run.stored + 1} is missing.`
+      this.#connections.close(socket, runnerCloseCodes.badFrame, reason)
+      return
+    }
+    if (last <= run.stored) {
+      this.#acknowledge(socket, run, run.stored)
+      return
+    }
+    await this.#passOn(socket, run, reports)
+  }
+
+  async #passOn(socket: RunnerSocket, run: StoredRun, { first, reports }: Reports): Promise<void> {
+    const { activationId, attempt, agentId, stored } = run
+    const last = first + reports.length - 1
+    const fresh = reports.slice(stored + 1 - first)
+    let answer: { stored: number } | null
+    try {
+      const receiver = this.#deps.receiver(agentId)
+      answer = await receiver.receiveReports(activationId, attempt, stored + 1, fresh)
+    } catch (error) {
+      this.#deps.log.warn('an agent did not take reports', { activation: activationId, error })
+      this.#connections.close(socket, runnerCloseCodes.tryAgain, 'The agent did not answer.')
+      return
+    }
+    // Who does not wait for the attempt any more needs none of its reports.
+    const known = answer === null ? last : answer.stored
+    this.#store.changeRun(toRunKey(run), { stored: Math.max(stored, known) })
+    const current = this.#store.findRun(toRunKey(run))
+    if (answer === null && current?.state === 'assigned')
+      this.#dispatcher.stop(current, 'superseded')
+    const session = fresh.findLast((each) => 'session_id' in each && each.session_id !== null)
+    if (session && 'session_id' in session && session.session_id && run.runnerId) {
+      this.#store.saveSession(session.session_id, run.runnerId, this.#deps.clock.now())
+    }
+    this.#acknowledge(socket, run, known)
+    if (known < last) {
+      this.#connections.close(socket, runnerCloseCodes.tryAgain, 'The agent did not store all.')
+      return
+    }
+    if (!reports.some(({ kind }) => kind === 'ended')) return
+    this.#store.endRun(toRunKey(run))
+    await Promise.all([this.#endToken(run), this.#dispatch()])
+  }
+
+  /** Ends what the token of a program that has ended opens; it ends with the activation in any case. */
+  async #endToken(run: StoredRun): Promise<void> {
+    try {
+      await this.#deps.attempts.end(toRunKey(run))
+    } catch (error) {
+      this.#deps.log.warn('failed to end a token', { activation: run.activationId, error })
+    }
+  }
+
+  /** Ends an attempt that nobody waits for: it was lost, ended, or is unknown. */
+  #discard(socket: RunnerSocket, { activation_id, attempt, reports }: Reports, last: number): void {
+    const key = { activation_id, attempt }
+    if (!reports.some(({ kind }) => kind === 'ended')) {
+      this.#connections.send(socket, { type: 'stop', ...key, reason: 'superseded' })
+    }
+    this.#connections.send(socket, { type: 'acknowledge', ...key, report: last })
+  }
+
+  #acknowledge(socket: RunnerSocket, run: StoredRun, report: number): void {
+    this.#connections.send(socket, { type: 'acknowledge', ...toRunKey(run), report })
+  }
+}
+
+/** The attempt that is about to be sent to a runner. */
+interface RunToAuthorize {
+  activationId: ActivationId
+  attempt: number
+  agentId: AccountId
+  /** Milliseconds since the epoch, like the token's expiry. */
+  endsAt: number
+  /** The key of the runner. */
+  keyId: string
+  /** The repository, as its order names it, and the branches that it may push to; null: none. */
+  workspace: { repository: string; push: string[] } | null
+}
+
+type RunAuthorization =
+  /** The token opens what the run needs until it ends. */
+  | { kind: 'issued'; token: string }
+  /** The activation does not run any more, or this is not its current attempt. */
+  | { kind: 'run_ended' }
+  /** The runner's key is not valid any more. */
+  | { kind: 'key_ended' }
+
+/** The hub's record of which attempt of an activation is the current one: tokens of others open nothing. */
+interface RunAttempts {
+  /** Makes an attempt the current one, unless a later one is. Returns false when the activation does not run. */
+  begin(run: RunKey): Promise<boolean>
+  /** Ends what the attempt's token opens. Idempotent. */
+  end(run: RunKey): Promise<void>
+  /** @throws AppError when no token can be issued for it */
+  authorize(run: RunToAuthorize): Promise<RunAuthorization>
+}
+
+/** Dependencies of the runners' object, provided by the composition root. */
+export interface RunnersDeps {
+  attempts: RunAttempts
+  /** Returns the object of an agent. */
+  receiver(agentId: AccountId): RunReceiver
+  clock: Clock
+  log: Log
 }

@@ -1,11 +1,15 @@
 import { DurableObject } from 'cloudflare:workers'
-import { ClosedTags } from '../../hub/contract/closed-tags'
+import { ClosedTags } from '../../hub/contract/hub'
 import { closeForStop } from '../../hub/contract/live-event'
 import { liveLimits } from '../../shared/config'
-import type { NewRun } from '../contract/coding-agents'
-import type { RunnerList } from '../contract/runners'
-import { readRunnerRequest } from './runner-request'
-import type { RunnersDeps } from './runners-deps'
+import type {
+  NewRun,
+  RunnerApi,
+  RunnerConnection,
+  RunnerControl,
+  RunnerList,
+} from '../contract/coding-agents'
+import type { RunnersDeps } from './run-dispatcher'
 import { RunnersShell } from './runners-shell'
 
 /** The Durable Object of all runners of a hub: its sockets and RPC methods. The rest is in its shell. */
@@ -89,3 +93,39 @@ export class RunnersObjectBase<Env> extends DurableObject<Env> {
 
 /** The platform's sockets are those that this object accepted. */
 type RunnerState = DurableObjectState & ConstructorParameters<typeof RunnersShell>[1]
+
+type Runners = DurableObjectNamespace<RunnersObjectBase<unknown>>
+
+/** One object for all runners: a run goes to whichever is free. */
+const getObject = (namespace: Runners) => namespace.getByName('runners')
+
+/** Creates the API through which agents' objects use runners. */
+export const createRunnerApi = (namespace: Runners): RunnerApi => ({
+  start: async (run) => getObject(namespace).start(run),
+  stop: async (run, reason) => getObject(namespace).stop(run, reason),
+  forgetSessions: async (sessionIds) => getObject(namespace).forgetSessions(sessionIds),
+})
+
+/** Creates the API through which the hub shows and controls runners. */
+export const createRunnerControl = (namespace: Runners): RunnerControl => ({
+  connect: (connection, request) =>
+    getObject(namespace).fetch(toRunnerRequest(connection, request)),
+  list: async () => getObject(namespace).list(),
+  setDraining: async (runnerId, isDraining) =>
+    getObject(namespace).setDraining(runnerId, isDraining),
+  remove: async (runnerId) => getObject(namespace).remove(runnerId),
+  disconnect: async (tags) => getObject(namespace).disconnect(tags),
+  announceStop: async () => getObject(namespace).announceStop(),
+})
+
+/** Returns the upgrade request for the runners' object, with the connection in the query. */
+function toRunnerRequest(connection: RunnerConnection, request: Request): Request {
+  const query = new URLSearchParams({ connection: JSON.stringify(connection) })
+  const headers = new Headers(request.headers)
+  headers.delete('authorization')
+  return new Request(`https://runners.invalid/?${query}`, { headers })
+}
+
+/** Returns the connection of a request made by `toRunnerRequest`. */
+const readRunnerRequest = (request: Request): RunnerConnection =>
+  JSON.parse(new URL(request.url).searchParams.get('connection') ?? 'null')

@@ -1,28 +1,29 @@
 import { accountTag, keyTag } from '../../hub/contract/live-event'
+import { boundWait } from '../../shared/bounded-wait'
 import { runnerLimits } from '../../shared/config'
 import { AppError } from '../../shared/errors'
-import { type RunnerMessage, runnerCloseCodes } from '../../shared/runner-protocol'
-import type { NewRun, RunnerApi } from '../contract/coding-agents'
-import type { RunnerList } from '../contract/runners'
-import { readFrame } from './read-frame'
-import { reconcileRuns } from './reconcile-runs'
-import { ReportIntake } from './report-intake'
-import { RunDispatcher, toRunnerRun } from './run-dispatcher'
-import { RunnerChecks } from './runner-checks'
+import type { Clock } from '../../shared/ids'
+import {
+  type RunnerMessage,
+  runnerCloseCodes,
+  runnerFrameCharsMax,
+  runnerMessage,
+  runnerProtocolVersion,
+} from '../../shared/runner-protocol'
+import type { NewRun, RunnerApi, RunnerList } from '../contract/coding-agents'
+import { ReportIntake, RunDispatcher, type RunnersDeps, toRunnerRun } from './run-dispatcher'
 import {
   type ConnectionFacts,
   RunnerConnections,
   type RunnerSocket,
   type RunnerSockets,
 } from './runner-connections'
-import { type RunKey, toRunKey } from './runner-rows'
-import { RunnerStore } from './runner-store'
-import type { RunnersDeps } from './runners-deps'
+import { type RunKey, RunnerStore, type StoredRun, toRunKey } from './runner-store'
 
 type MessageOf<Type extends RunnerMessage['type']> = Extract<RunnerMessage, { type: Type }>
 
 /** The part of a Durable Object's storage that is used. */
-export interface RunnersStorage {
+interface RunnersStorage {
   sql: SqlStorage
   setAlarm(at: number): Promise<void>
   deleteAlarm(): Promise<void>
@@ -161,8 +162,14 @@ export class RunnersShell {
     const { keyId, accountId, origin } = facts
     const now = clock.now()
     const runner = this.#store.saveRunner({
-      ...{ id: clock.newId(), keyId, accountId, name, origin, facts: said },
-      ...{ connectedAt: now, seenAt: now },
+      id: clock.newId(),
+      keyId,
+      accountId,
+      name,
+      origin,
+      facts: said,
+      connectedAt: now,
+      seenAt: now,
     })
     this.#store.deleteLongestLeft(keyId, runnerLimits.leftRunnersPerKeyMax)
     const before = this.#connections.find(runner.id)
@@ -210,7 +217,9 @@ export class RunnersShell {
 
   list(): RunnerList {
     const runners = this.#store.listRunners().map((runner) => ({
-      ...{ id: runner.id, name: runner.name, keyId: runner.keyId },
+      id: runner.id,
+      name: runner.name,
+      keyId: runner.keyId,
       version: runner.facts.version,
       labels: runner.facts.labels,
       slots: runner.facts.slots,
@@ -284,4 +293,205 @@ export class RunnersShell {
     const at = this.#checks.findNext()
     await (at === null ? this.#storage.deleteAlarm() : this.#storage.setAlarm(at))
   }
+}
+
+/** What time does to runners and runs: silence, deadlines, and what a predecessor of the object left. */
+class RunnerChecks {
+  readonly #store: RunnerStore
+  readonly #connections: RunnerConnections
+  readonly #dispatcher: RunDispatcher
+  readonly #clock: Clock
+
+  constructor(
+    store: RunnerStore,
+    connections: RunnerConnections,
+    dispatcher: RunDispatcher,
+    clock: Clock,
+  ) {
+    this.#store = store
+    this.#connections = connections
+    this.#dispatcher = dispatcher
+    this.#clock = clock
+  }
+
+  /** Corrects what the predecessor of the object left: sockets that are gone, runs that it did not send. */
+  repair(): void {
+    for (const runner of this.#store.listRunners()) {
+      if (runner.disconnectedAt !== null || this.#connections.find(runner.id)) continue
+      this.#store.changeRunner(runner.id, { disconnectedAt: this.#clock.now() })
+    }
+    for (const run of this.#store.listOpenRuns()) {
+      if (run.state === 'assigned' && run.sentAt === null) this.#dispatcher.requeue(run)
+    }
+  }
+
+  /** Does what is due. */
+  run(): void {
+    const now = this.#clock.now()
+    this.#boundTimes(now)
+    this.#closeConnections(now)
+    this.#loseRuns(now)
+    this.#endRuns(now)
+    const { endedKeptMs, runnerKeptMs } = runnerLimits
+    this.#store.deleteOld(now - endedKeptMs, now - runnerKeptMs)
+  }
+
+  /** Returns when something is due next; null: nothing is. */
+  findNext(): number | null {
+    this.#boundTimes(this.#clock.now())
+    const runs = this.#store.listOpenRuns()
+    const holders = new Set(
+      runs.flatMap(({ state, runnerId }) =>
+        state === 'assigned' || state === 'stopping' ? [runnerId] : [],
+      ),
+    )
+    const waits = {
+      runs,
+      busyRunners: this.#store
+        .listRunners()
+        .filter(({ id }) => holders.has(id))
+        .map((runner) => ({ ...runner, seenAt: this.#dispatcher.readSeenAt(runner) })),
+      openedAt: this.#connections
+        .list()
+        .flatMap(({ facts }) => (facts.runnerId === null ? [facts.openedAt] : [])),
+      oldestEnd: this.#store.readOldestEnd(),
+    }
+    return computeNextCheck(waits, this.#clock.now())
+  }
+
+  /** Brings back times that were stored before the clock was set back. */
+  #boundTimes(now: number): void {
+    for (const { id, seenAt, disconnectedAt } of this.#store.listRunners()) {
+      const isLeft = disconnectedAt !== null && disconnectedAt > now
+      if (seenAt <= now && !isLeft) continue
+      const bounded = { seenAt: boundWait(seenAt, now, 0), ...(isLeft && { disconnectedAt: now }) }
+      this.#store.changeRunner(id, bounded)
+    }
+    for (const run of this.#store.listOpenRuns()) {
+      const longestMs = run.state === 'stopping' ? runnerLimits.stopMs : runnerLimits.retryMs
+      const dueAt = run.dueAt === null ? null : boundWait(run.dueAt, now, longestMs)
+      if (dueAt !== run.dueAt) this.#store.changeRun(toRunKey(run), { dueAt })
+    }
+  }
+
+  /** Closes connections that said nothing in time. */
+  #closeConnections(now: number): void {
+    for (const { socket, facts } of this.#connections.list()) {
+      if (facts.runnerId !== null || facts.openedAt + runnerLimits.helloMs > now) continue
+      this.#connections.close(socket, runnerCloseCodes.badFrame, 'No hello in time.')
+    }
+    for (const runner of this.#store.listRunners()) {
+      if (runner.disconnectedAt !== null || this.#dispatcher.isPresent(runner)) continue
+      const socket = this.#connections.find(runner.id)
+      if (socket) this.#connections.close(socket, runnerCloseCodes.tryAgain, 'No ping in time.')
+      else this.#store.changeRunner(runner.id, { disconnectedAt: now })
+    }
+  }
+
+  /** Gives up the runs of runners that did not come back. */
+  #loseRuns(now: number): void {
+    for (const { id, disconnectedAt } of this.#store.listRunners()) {
+      if (disconnectedAt === null || disconnectedAt + runnerLimits.graceMs > now) continue
+      this.#dispatcher.loseRunsOn(id, 'Its runner was disconnected and did not come back.')
+    }
+  }
+
+  #endRuns(now: number): void {
+    for (const run of this.#store.listOpenRuns()) {
+      const { state, endsAt, dueAt } = run
+      if (state === 'waiting' && endsAt <= now) {
+        this.#dispatcher.lose(run, 'No runner took the run before its deadline.')
+      } else if (state === 'assigned' && endsAt + runnerLimits.overrunMs <= now) {
+        this.#dispatcher.giveUp(run, 'The run did not end at its deadline.')
+      } else if (state === 'stopping' && (dueAt ?? 0) <= now) {
+        this.#dispatcher.lose(run, 'The runner did not report the end of the run.')
+      }
+    }
+  }
+}
+
+/** What the runners' object waits for. Times are milliseconds since the Unix epoch. */
+interface Waits {
+  runs: readonly Pick<StoredRun, 'state' | 'sentAt' | 'dueAt' | 'endsAt'>[]
+  /** Runners that hold runs: when they last sent something, and when they were disconnected. */
+  busyRunners: readonly { seenAt: number; disconnectedAt: number | null }[]
+  /** When connections were opened that have not said who they are. */
+  openedAt: readonly number[]
+  /** The earliest deadline of an ended run that is remembered; null: there is none. */
+  oldestEnd: number | null
+}
+
+const { silenceMs, graceMs, helloMs, overrunMs, retryMs, endedKeptMs } = runnerLimits
+
+/** Returns when a run needs a look, whatever its runner does. */
+function findRunCheck(run: Waits['runs'][number], now: number): number {
+  const { state, sentAt, dueAt, endsAt } = run
+  if (state === 'stopping' || state === 'lost') return dueAt ?? 0
+  if (state === 'assigned') return sentAt === null ? now + retryMs : endsAt + overrunMs
+  // What was due is tried with every change; only the deadline is left.
+  return dueAt !== null && dueAt > now ? Math.min(dueAt, endsAt) : endsAt
+}
+
+/**
+ * Returns the time of the next alarm; null: none. A runner without runs needs none: whether it is still
+ * there is looked at when it is to get a run.
+ */
+function computeNextCheck(waits: Waits, now: number): number | null {
+  const times = [
+    ...waits.runs.map((run) => findRunCheck(run, now)),
+    ...waits.busyRunners.map(({ seenAt, disconnectedAt }) =>
+      disconnectedAt === null ? seenAt + silenceMs : disconnectedAt + graceMs,
+    ),
+    ...waits.openedAt.map((at) => at + helloMs),
+    ...(waits.oldestEnd === null ? [] : [waits.oldestEnd + endedKeptMs]),
+  ]
+  return times.length === 0 ? null : Math.max(now, Math.min(...times))
+}
+
+type HeldRun = Extract<RunnerMessage, { type: 'hello' }>['runs'][number]
+
+interface Reconciliation {
+  /** Held by the runner, and nobody waits for them. */
+  forget: RunKey[]
+  /** Held by the runner; it goes on. */
+  goOn: StoredRun[]
+  /** Sent to the runner, which does not have them. */
+  lost: StoredRun[]
+}
+
+/**
+ * Compares what a runner holds when it connects with the runs that were sent to it.
+ *
+ * @param sent runs of the runner that it was given and that have not ended
+ */
+function reconcileRuns(sent: readonly StoredRun[], held: readonly HeldRun[]): Reconciliation {
+  const isSame = (run: StoredRun, key: RunKey) =>
+    run.activationId === key.activation_id && run.attempt === key.attempt
+  const wasSent = sent.filter(({ sentAt }) => sentAt !== null)
+  return {
+    forget: held
+      .filter((key) => !wasSent.some((run) => isSame(run, key)))
+      .map(({ activation_id, attempt }) => ({ activation_id, attempt })),
+    goOn: wasSent.filter((run) => held.some((key) => isSame(run, key))),
+    lost: wasSent.filter((run) => !held.some((key) => isSame(run, key))),
+  }
+}
+
+/** Returns the message of a frame, or why it is none. */
+function readFrame(data: string | ArrayBuffer): RunnerMessage | string {
+  if (typeof data !== 'string') return 'Frames must be text.'
+  if (data.length > runnerFrameCharsMax) return 'The frame is too long.'
+  let value: unknown
+  try {
+    value = JSON.parse(data)
+  } catch {
+    return 'The frame is not JSON.'
+  }
+  const parsed = runnerMessage.safeParse(value)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  if (issue?.path[0] === 'protocol') {
+    return `This hub speaks version ${runnerProtocolVersion} of the runner protocol. Update the runner.`
+  }
+  return `Not a message: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`
 }

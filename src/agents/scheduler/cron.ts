@@ -1,5 +1,12 @@
 import { Cron } from 'croner'
-import { findChange, findFirst, type OffsetAt, readOffsets } from '../../shared/local-time'
+import {
+  describeZone,
+  findChange,
+  findFirst,
+  isTimezone,
+  type OffsetAt,
+  readOffsets,
+} from '../../shared/local-time'
 
 /**
  * Returns a function that computes the next due time of a cron expression in local time, written as if
@@ -81,14 +88,7 @@ export function findCronProblem(
   cron: string,
   timezone: string,
 ): { field: 'cron' | 'timezone'; message: string } | null {
-  try {
-    Intl.DateTimeFormat('en', { timeZone: timezone })
-  } catch {
-    return {
-      field: 'timezone',
-      message: `Unknown time zone ${timezone}. Use an IANA name, such as Europe/Berlin`,
-    }
-  }
+  if (!isTimezone(timezone)) return { field: 'timezone', message: describeZone(timezone) }
   const neverDue = { field: 'cron', message: 'Never due. Check the day and the month' } as const
   try {
     return computeNextDue(cron, timezone, 0) === null ? neverDue : null

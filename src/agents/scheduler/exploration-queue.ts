@@ -3,16 +3,13 @@ import { isWaitOver } from '../../shared/bounded-wait'
 import { explorationScheduling } from '../../shared/config'
 import type { AccountId } from '../../shared/ids'
 import type { ExplainRequest, ExplorationOutcome, ExplorationView } from '../contract/agents'
-import { explainExploration } from './explain'
-import { ExplorerIndex } from './explorer-index'
-import { readNews } from './news'
-import { pick } from './pick'
-import { canStart, type SchedulingMode } from './shares'
+import { canStart, explainExploration, type SchedulingMode } from './explain'
+import { ExplorerIndex, pick } from './explorer-index'
 
 /** An exploration without a report for this long counts as ended. */
 const unreportedMs = 360_000
 
-export interface ExplorationQueueDeps {
+interface ExplorationQueueDeps {
   mode: SchedulingMode
   /** Running activations allowed on the hub. */
   capacity: number
@@ -23,12 +20,13 @@ export interface ExplorationQueueDeps {
  * running explorations. It uses the pure functions of this folder and no I/O except its own SQLite.
  */
 export class ExplorationQueue {
+  readonly #sql: SqlStorage
   readonly #deps: ExplorationQueueDeps
   readonly #index: ExplorerIndex
   /** Start times of running explorations. */
   readonly #running = new Map<AccountId, number>()
   #news: number[] = []
-  /** Times at which content becomes news that was posted since the last report. */
+  /** Times at which content becomes news that was posted since the last report; a copy of the table. */
   readonly #announced = new Set<number>()
   #announcedAt = -1
   #isThrottled = false
@@ -36,8 +34,14 @@ export class ExplorationQueue {
   #isInboxWaiting = false
 
   constructor(sql: SqlStorage, deps: ExplorationQueueDeps) {
+    this.#sql = sql
     this.#deps = deps
     this.#index = new ExplorerIndex(sql)
+    // A report has the newest content only: news of what was posted before that is known here alone.
+    sql.exec('CREATE TABLE IF NOT EXISTS announced (at INTEGER PRIMARY KEY)')
+    for (const { at } of sql.exec<{ at: number }>('SELECT at FROM announced')) {
+      this.#announced.add(at)
+    }
   }
 
   isEmpty(): boolean {
@@ -62,7 +66,10 @@ export class ExplorationQueue {
   /** Records when content that was just posted becomes news. Times are rounded up to slots. */
   announceNews(at: number): void {
     const { slotMs } = explorationScheduling
-    this.#announced.add(Math.ceil(at / slotMs) * slotMs)
+    const slot = Math.ceil(at / slotMs) * slotMs
+    if (this.#announced.has(slot)) return
+    this.#announced.add(slot)
+    this.#sql.exec('INSERT OR IGNORE INTO announced (at) VALUES (?)', slot)
   }
 
   /** Records how an activation of the agent ended, or that an exploration did not start. */
@@ -129,10 +136,18 @@ export class ExplorationQueue {
   /** Requeues satisfied agents once there are new posts. */
   #requeueSatisfied(now: number): void {
     const { seenAt } = readNews(this.#listNews(), now)
-    for (const at of this.#announced) if (at < seenAt) this.#announced.delete(at)
+    this.#dropAnnounced(seenAt)
     if (seenAt === this.#announcedAt) return
     this.#announcedAt = seenAt
     this.#index.requeueSatisfied(seenAt)
+  }
+
+  /** Deletes what is no news any more; the last one stays, so that it is news once. */
+  #dropAnnounced(seenAt: number): void {
+    const passed = [...this.#announced].filter((at) => at < seenAt)
+    if (passed.length === 0) return
+    for (const at of passed) this.#announced.delete(at)
+    this.#sql.exec('DELETE FROM announced WHERE at < ?', seenAt)
   }
 
   #listNews(): number[] {
@@ -143,5 +158,24 @@ export class ExplorationQueue {
     for (const [agentId, at] of this.#running) {
       if (isWaitOver(at + unreportedMs, now, unreportedMs)) this.#running.delete(agentId)
     }
+  }
+}
+
+/** When posts become visible to exploring agents: the last time that has passed, and the next one. */
+interface News {
+  seenAt: number
+  nextAt: number | null
+}
+
+/**
+ * Returns the last visibility time up to now, and the next one.
+ *
+ * @param times as the hub reports them; 0 means never
+ */
+function readNews(times: readonly number[], now: number): News {
+  const next = times.filter((at) => at > now)
+  return {
+    seenAt: Math.max(0, ...times.filter((at) => at <= now)),
+    nextAt: next.length > 0 ? Math.min(...next) : null,
   }
 }

@@ -1,5 +1,10 @@
 import { DurableObject } from 'cloudflare:workers'
-import type { ExplainRequest, ExplorationOutcome, SchedulerView } from '../contract/agents'
+import type {
+  ExplainRequest,
+  ExplorationOutcome,
+  SchedulerApi,
+  SchedulerView,
+} from '../contract/agents'
 import { type SchedulerDeps, SchedulerShell } from './scheduler-shell'
 
 /** The scheduler's Durable Object: its RPC methods. The implementation is in its shell. */
@@ -58,5 +63,24 @@ export class SchedulerObjectBase<Env> extends DurableObject<Env> {
 
   override alarm(): Promise<void> {
     return this.#shell.alarm()
+  }
+}
+
+/** Creates the API of the hub's single scheduler object. */
+export function createSchedulerApi(
+  namespace: DurableObjectNamespace<SchedulerObjectBase<unknown>>,
+): SchedulerApi {
+  const object = () => namespace.getByName('scheduler')
+  return {
+    arm: async () => object().arm(),
+    disarm: async (token, newsAt) => object().disarm(token, newsAt),
+    ensureStarted: () => object().ensureStarted(),
+    reportOutcome: (news) => object().reportOutcome(news),
+    sweepAt: async (at) => object().sweepAt(at),
+    announceNews: async (at) => object().announceNews(at),
+    sweepNow: () => object().sweepNow(),
+    explain: async (question) => object().explain(question),
+    reset: () => object().reset(),
+    readSweepAge: async () => object().readSweepAge(),
   }
 }

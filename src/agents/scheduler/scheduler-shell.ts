@@ -4,10 +4,8 @@ import { scheduling } from '../../shared/config'
 import type { AccountId, Clock } from '../../shared/ids'
 import type { ExplainRequest, ExplorationOutcome, SchedulerView } from '../contract/agents'
 import { computeNextDue } from './cron'
-import { explainTask } from './explain'
+import { explainTask, explorationFloor, type SchedulingMode } from './explain'
 import { ExplorationQueue } from './exploration-queue'
-import { computeNextSweep, isArmingExpired } from './next-sweep'
-import { explorationFloor, type SchedulingMode } from './shares'
 
 export interface SchedulerDeps {
   hub: SweepApi
@@ -24,7 +22,7 @@ export interface SchedulerDeps {
 }
 
 /** The part of a Durable Object's storage that the scheduler uses. */
-export interface SchedulerStorage {
+interface SchedulerStorage {
   sql: SqlStorage
   setAlarm(at: number): Promise<void>
 }
@@ -336,3 +334,27 @@ export class SchedulerShell {
     void this.#storage.setAlarm(next)
   }
 }
+
+/** Inputs of the sweep's interval. Times in milliseconds since the epoch; null means never. */
+interface SweepState {
+  lastSweepAt: number | null
+  /** When the sweep was armed for the oldest unconfirmed wake-up. */
+  oldestArmedAt: number | null
+}
+
+/**
+ * Returns when to sweep next: at the short interval while a wake-up is unconfirmed, otherwise at the
+ * slow interval. A time in the future was stored before the clock went back: it delays nothing.
+ */
+export function computeNextSweep({ lastSweepAt, oldestArmedAt }: SweepState, now: number): number {
+  if (lastSweepAt !== null && lastSweepAt > now) return now
+  const slow = (lastSweepAt ?? now) + scheduling.sweepSlowMs
+  if (oldestArmedAt === null) return Math.max(now, slow)
+  const armedAt = oldestArmedAt > now ? 0 : oldestArmedAt
+  const soon = Math.max(armedAt, lastSweepAt ?? 0) + scheduling.sweepIntervalMs
+  return Math.max(now, Math.min(slow, soon))
+}
+
+/** Returns whether an unconfirmed wake-up is so old that the slow interval suffices. */
+export const isArmingExpired = (armedAt: number, now: number): boolean =>
+  now - armedAt > scheduling.sweepArmedMs

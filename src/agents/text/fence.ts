@@ -1,3 +1,5 @@
+import type { Person } from '../../hub/contract/hub'
+
 /**
  * Wraps text of other people in a tag, so that the model cannot take it for text of the platform. What
  * could be read as such a tag inside the text loses its bracket. Attributes that are false are omitted.
@@ -90,3 +92,13 @@ function foldCharacter(character: string): string {
   foldedCharacters.set(character, read)
   return read
 }
+
+/**
+ * Returns the attributes of a fence for the author of a comment. The hub itself writes no comments but those that
+ * show what another service sent, and these must not look like words of the hub.
+ */
+export const toFenceAuthor = ({
+  name,
+  kind,
+}: Pick<Person, 'name' | 'kind'>): { author: string; kind: string } =>
+  kind === 'system' ? { author: 'review', kind: 'outside' } : { author: name, kind }

@@ -41,20 +41,27 @@ wonder wondering word words write writes writing wrote written
 
 /** Words that occur in nearly every thread: they get a low weight. */
 const common = list(`
-able actual actually add again agent agents ai already always another around ask away back bad become
-began begin best better big bit bot bots build building built call called came case change check come
-coming course current day days deal different easy end enough even exactly example fact feel first
+able actual actually add again agent agents agree agreed ai already always another around ask away back bad become
+began begin best better big bit bot bots build building built call called came case change check choose choosing chose chosen come
+coming course current currently day days deal decide decided decides deciding decision decisions different easy end enough even exactly example fact feel first
 follow full fun good great hand happen happened hard help helped helping high hope human humans idea
 ideas important interesting job join keep kind large last late later lead learn learned learning left
 less level life like little live long lot made main make makes making matter means model models moment
 money month most move name need needed needs never new next nice number often old open part people
-place plan play possible problem problems project put ready real really reason recent right run running
-second see seem seen set simple single small sort start started state step still stop story sure system
+pick picked place plan play possible problem problems project put ready real really reason recent right run running
+second see seem seen set settle settled simple single small sort start started state step still stop story sure system
 take taken talk task tasks team thing things thought time times today together tool tools top tried try
 trying turn two type use used useful using usually wait want wanted wants watch way ways week weeks
 well went whole work worked working works world worth wrong year years
 `)
 
+/** Verbs with which somebody asks for something. */
+const requests = list(`
+please find tell show search look list summarize summarise explain give check help answer ask say write delete
+create remind translate sum bitte
+`)
+
+const requestWords = new Set(requests)
 const functionWordSet = new Set(grammar)
 const askingWords = new Set(asking)
 const commonWords = new Set(common)
@@ -62,4 +69,5 @@ const commonWords = new Set(common)
 /** Whether a word is a function word or a word of asking; lower case, with or without diacritics. */
 export const isStopWord = (word: string): boolean =>
   functionWordSet.has(word) || askingWords.has(word)
+export const isRequestWord = (word: string): boolean => requestWords.has(word)
 export const isCommonWord = (word: string): boolean => commonWords.has(word)

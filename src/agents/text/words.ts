@@ -18,10 +18,13 @@ const plainWord = /^[a-z]+$/
 const fold = (text: string): string =>
   text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().normalize('NFC')
 
-/** Returns the stems of a text's words. */
+const urlPattern = /\bhttps?:\/\/\S+|\bwww\.\S+/gi
+const mentionPattern = /(?<![\p{L}\p{N}])@[\w-]+|(?<![\p{L}\p{N}/])[mu]\/[\w-]+/gu
+
+/** Returns the stems of a text's words, without links. */
 export function toStems(text: string): Set<string> {
   const stems = new Set<string>()
-  for (const [word] of fold(text).matchAll(wordPattern))
+  for (const [word] of fold(text.replace(urlPattern, ' ')).matchAll(wordPattern))
     for (const stem of stemsOfWord(word)) stems.add(stem)
   return stems
 }
@@ -71,6 +74,9 @@ const suffixes = [
  */
 function stemWord(word: string): string {
   if (word.length < 4 || !plainWord.test(word)) return word
+  // decision: decide, extension: extend
+  const verb = word.replace(/(?<=..)isions?$/, 'id').replace(/(?<=..)ensions?$/, 'end')
+  if (verb !== word) return verb
   for (const suffix of suffixes) {
     if (word.endsWith(suffix) && word.length - suffix.length >= 3) {
       const stem = word.slice(0, -suffix.length)
@@ -81,22 +87,23 @@ function stemWord(word: string): string {
   return word
 }
 
+/** Long words may be of an inflected language whatever their letters. */
+const inflectedCharsMin = 8
+
 /**
  * Whether a text with these stems has the term. Words of inflected languages match when all but
  * their last two letters are equal.
  */
 export function hasTerm(stems: Set<string>, stem: string): boolean {
   if (stems.has(stem)) return true
-  if (plainWord.test(stem) || stem.length < 3 || unspaced.test(stem)) return false
+  const isInflected = !plainWord.test(stem) || stem.length >= inflectedCharsMin
+  if (!isInflected || stem.length < 3 || unspaced.test(stem)) return false
   const root = stem.slice(0, Math.max(2, stem.length - 2))
   for (const candidate of stems) {
     if (candidate.startsWith(root) && Math.abs(candidate.length - stem.length) <= 2) return true
   }
   return false
 }
-
-const urlPattern = /\bhttps?:\/\/\S+|\bwww\.\S+/gi
-const mentionPattern = /(?<![\p{L}\p{N}])@[\w-]+|(?<![\p{L}\p{N}/])[mu]\/[\w-]+/gu
 
 /** Returns a text's words in order, folded as in the index; without links, mentions and communities. */
 export function toWords(text: string): string[] {

@@ -1,26 +1,24 @@
 import * as z from 'zod'
 import { limits, peopleLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
+import { AppError } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
+import { sha256 } from '../../shared/sha256'
 import { optionalName, shownText } from '../../shared/texts'
-import type { ActionContext } from '../action-context'
-import { recordAdminAction } from '../admin-log/compose-entry'
-import { deleteClaim, expireClaims, insertClaim } from '../claims/queries'
 import { accountTag } from '../contract/live-event'
-import type { RegistrationMode } from '../http/registration-mode'
-import { type IdempotentResult, runOnce } from '../idempotency/run-once'
-import { createSecret } from '../keys/actions'
-import { insertKey } from '../keys/queries'
-import { changeAccess } from '../live/close-sockets'
+import type { ActionContext } from '../database/action-context'
+import { recordAdminAction } from '../database/admin-log-queries'
+import { type IdempotentResult, runOnce } from '../database/run-once'
+import type { RegistrationMode } from '../http/hub-env'
+import { changeAccess } from '../live/live-publisher'
+import { selectOwned } from '../rules/people-sql'
 import { accounts, adminAccountId } from '../schema/accounts'
-import { sha256 } from '../sha256'
-import { guardAccess } from '../viewers/guard-access-queries'
-import type { Viewer } from '../viewers/queries'
-import { checkName } from './check-name'
-import { accountErrors } from './errors'
-import { isOrphan } from './is-orphan'
-import { selectOwned } from './owned-sql'
+import { createSecret } from '../sign-in/key-actions'
+import { insertKey } from '../sign-in/key-queries'
+import { guardAccess, type Viewer } from '../viewers/queries'
+import { claimStatements, deleteClaim, expireClaims, insertClaim } from './claim-queries'
+import { accountErrors, checkName } from './names'
 import {
   type AccountRow,
   insertAccount,
@@ -29,6 +27,25 @@ import {
   selectStaffNames,
   updateAccount,
 } from './queries'
+
+/**
+ * Whether an account is an agent of this hub that lost its owner: deleting the owner's account disables it and makes
+ * it a guest. It belongs to the admin who enables it.
+ */
+export const isOrphan = ({
+  kind,
+  ownerId,
+  role,
+  model,
+  disabledAt,
+  deletedAt,
+}: AccountRow): boolean =>
+  kind === 'agent' &&
+  model !== null &&
+  ownerId === null &&
+  role === 'guest' &&
+  disabledAt !== null &&
+  deletedAt === null
 
 const HOUR_MS = 3_600_000
 
@@ -50,7 +67,7 @@ export const registerInput = knownFields({
     .optional()
     .describe('Defaults to guest, or to member when an admin registers the account.'),
 })
-export type RegisterInput = z.output<typeof registerInput>
+type RegisterInput = z.output<typeof registerInput>
 
 export const profileInput = knownFields({
   description: z.string().max(limits.account.descriptionCharsMax).optional(),
@@ -64,10 +81,11 @@ export const profileInput = knownFields({
     .optional(),
 })
 
-export interface RegisteredAccount {
+interface RegisteredAccount {
   id: AccountId
   name: string
   kind: 'agent' | 'human'
+  displayName: string | null
   apiKey: string
   verificationCode: string
   /** Of the claim link; null for an account whose key works at once. */
@@ -124,6 +142,7 @@ export async function registerAccount(
     id,
     name: input.name,
     kind: input.kind,
+    displayName: input.display_name ?? null,
     apiKey,
     verificationCode: `${input.name}-${id.slice(-4)}`,
     claimToken: mode === 'claim' && !byAdmin ? createSecret('') : null,
@@ -203,7 +222,7 @@ export async function changeRole(
   { role }: z.output<typeof roleInput>,
 ): Promise<AccountRow> {
   const { db } = context
-  const account = await run(db, selectAccountByName(name))
+  const account = await run(db, selectAccountByName({ name }))
   if (!account || account.deletedAt !== null) throw accountErrors.notFound()
   if (account.id === admin.id) throw accountErrors.ownRole()
   if (account.kind === 'system' || account.id === adminAccountId) throw accountErrors.systemRole()
@@ -229,4 +248,55 @@ export async function changeRole(
     }),
   )
   return { ...account, role }
+}
+
+/** Errors of claims, as users read them. */
+export const claimErrors = {
+  unknown: () =>
+    new AppError('NOT_FOUND', 'This claim link was used or has expired.', {
+      hint: 'Register the account again for a new link.',
+    }),
+  signInRequired: () =>
+    new AppError('UNAUTHORIZED', 'Sign in to claim an account.', {
+      hint: 'Members of this hub can claim accounts.',
+    }),
+  membersOnly: () =>
+    new AppError('FORBIDDEN', 'Only members can claim accounts.', {
+      hint: 'Give the link to a member or an admin of this hub.',
+    }),
+  ownedClaimer: () =>
+    new AppError('FORBIDDEN', 'A claimed account cannot claim others.', {
+      hint: 'Give the link to the owner of this account.',
+    }),
+}
+
+/** The role that a claimed account gets: at most the claimer's own. */
+export const claimInput = knownFields({ role: z.enum(['guest', 'member']) })
+
+/**
+ * Makes a member the owner of the account of a claim link. From then on the key of the account works,
+ * and its requests count against the owner's budget too.
+ *
+ * @throws FORBIDDEN for a guest or a claimed account, NOT_FOUND for a link that was used or has expired
+ */
+export async function claimAccount(
+  context: ActionContext,
+  claimer: Pick<Viewer, 'id' | 'keyId' | 'role' | 'ownerId'>,
+  token: string,
+  { role }: z.output<typeof claimInput>,
+): Promise<void> {
+  if (claimer.role === 'guest') throw claimErrors.membersOnly()
+  if (claimer.ownerId !== null) throw claimErrors.ownedClaimer()
+  const { db, clock } = context
+  const { isClaimed } = await batch(db, {
+    guard: await guardAccess(context, claimer.keyId, { role: 'member' }),
+    ...claimStatements({
+      hash: await sha256(token),
+      claimer: claimer.id,
+      role,
+      entryId: clock.newId(),
+      now: clock.now(),
+    }),
+  })
+  if (!isClaimed) throw claimErrors.unknown()
 }

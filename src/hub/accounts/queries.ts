@@ -15,21 +15,14 @@ import {
 import type { AccountId } from '../../shared/ids'
 import { toSearchColumns } from '../../shared/search-text'
 import type { AccountKind } from '../contract/hub'
+import { isGuestSql } from '../rules/people-sql'
+import { isUnreadSql } from '../rules/shown-sql'
 import { type Account, accounts, type NewAccount } from '../schema/accounts'
+import { communityMembers } from '../schema/communities'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
-import { claims } from '../schema/people'
-import { communityMembers } from '../schema/places'
-import { isUnreadSql } from '../shown-sql'
-import {
-  type Credential,
-  unclaimedViewerCte,
-  type Viewer,
-  type ViewerValues,
-  viewer,
-  viewerValues,
-} from '../viewers/queries'
-import { isGuestSql } from './untrusted-sql'
+import { isPendingSql } from '../viewers/ban-sql'
+import { prepareForViewer, unclaimedViewerCte, type Viewer, viewer } from '../viewers/queries'
 
 const profileOf = ({ displayName, description }: Partial<NewAccount>) => ({
   displayName,
@@ -104,7 +97,7 @@ const accountFields = {
   disabledAt: a.disabledAt,
   deletedAt: a.deletedAt,
   /** Registered, and not claimed by a member yet. */
-  isPending: flag(sql`EXISTS (SELECT 1 FROM ${claims} WHERE ${claims.accountId} = ${a.id})`),
+  isPending: flag(isPendingSql(a)),
   /** Null for an account without an agent on this hub. */
   model: nullable(g.model),
   isPaused: flag(sql`${g.isPaused} IS 1`),
@@ -121,19 +114,15 @@ const withAgent = sql`LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}`
 const selectAccount = (condition: SQL) =>
   oneSql(accountFields, sql`FROM ${accounts} ${a} ${withAgent} WHERE ${condition}`)
 
-const selectByName = prepare((v: Params<{ name: string }>) =>
+/** Selects an account by name, case-insensitive. */
+export const selectAccountByName = prepare((v: Params<{ name: string }>) =>
   selectAccount(sql`${a.name} = ${v.name}`),
 )
-const selectById = prepare((v: Params<{ id: AccountId }>) => selectAccount(sql`${a.id} = ${v.id}`))
+export const selectAccountById = prepare((v: Params<{ id: AccountId }>) =>
+  selectAccount(sql`${a.id} = ${v.id}`),
+)
 
-/** Selects an account by name, case-insensitive. */
-export const selectAccountByName = (name: string): Statement<AccountRow | undefined> =>
-  selectByName({ name })
-
-export const selectAccountById = (id: AccountId): Statement<AccountRow | undefined> =>
-  selectById({ id })
-
-const preparedAuthor = prepare(({ id }: Params<{ id: AccountId }>) =>
+export const selectAuthor = prepare(({ id }: Params<{ id: AccountId }>) =>
   oneSql(
     { displayName: a.displayName, isGuest: isGuestSql(a) },
     sql`FROM ${accounts} ${a} WHERE ${a.id} = ${id}`,
@@ -146,15 +135,14 @@ export interface Author {
   isGuest: boolean
 }
 
-export const selectAuthor = (id: AccountId): Statement<Author | undefined> => preparedAuthor({ id })
-
 /** The same of an account whose request was authenticated. */
 export const toAuthor = ({ displayName, role }: Pick<Viewer, 'displayName' | 'role'>): Author => ({
   displayName,
   isGuest: role === 'guest',
 })
 
-const selectOfViewer = prepare((v: Params<ViewerValues>) =>
+/** Selects the account of a credential. */
+export const selectOwnAccount = prepareForViewer((v) =>
   oneSql(
     accountFields,
     sql`FROM ${viewer} JOIN ${accounts} ${a} ON ${a.id} = ${viewer.id} ${withAgent}`,
@@ -162,13 +150,7 @@ const selectOfViewer = prepare((v: Params<ViewerValues>) =>
   ),
 )
 
-/** Selects the account of a credential. */
-export const selectOwnAccount = (
-  credential: Credential | null,
-  now: number,
-): Statement<AccountRow | undefined> => selectOfViewer(viewerValues(credential, now))
-
-export interface AccountFilter {
+interface AccountFilter {
   kind?: AccountKind | undefined
   /** Only accounts last activated before this time, or never. */
   activatedBefore?: number | undefined

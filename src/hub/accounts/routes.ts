@@ -1,11 +1,13 @@
 import * as z from 'zod'
-import { decodeCount, splitPage, toPageFields } from '../../shared/cursor'
-import { run } from '../../shared/db/batch'
-import { pageFields } from '../http/answers'
+import { decodeCount, decodeKeyset, splitPage, toPageFields } from '../../shared/cursor'
+import { batch, run } from '../../shared/db/batch'
+import { knownFields } from '../../shared/known-fields'
+import { deletedAnswer, pageFields, presenterOf, presentTime, timeAnswer } from '../http/answers'
 import { readCredential, requireViewer } from '../http/authenticate'
+import { findRegistrationMode } from '../http/hub-env'
 import { readIdempotencyKey } from '../http/mount-routes'
-import { findRegistrationMode } from '../http/registration-mode'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import { personAnswer, presentPerson } from '../rules/people'
 import {
   changeRole,
   needsAdmin,
@@ -15,9 +17,48 @@ import {
   roleInput,
   updateProfile,
 } from './actions'
-import { accountErrors } from './errors'
-import { accountAnswer, ownAccountAnswer, presentAccount, presentOwnAccount } from './present'
-import { type AccountRow, selectAccountById, selectAccounts, selectOwnAccount } from './queries'
+import { accountAnswer, ownAccountAnswer, presentAccount, presentOwnAccount } from './answers'
+import { deleteAsOwner, deletionInput } from './delete-account'
+import {
+  createInvitation,
+  findInvitationState,
+  invitationInput,
+  invitationStates,
+  requireInviter,
+  withdrawInvitation,
+} from './invitation-actions'
+import { selectInvitations } from './invitation-queries'
+import { accountErrors } from './names'
+import {
+  banInput,
+  createLinkFor,
+  disableAccount,
+  enableAccount,
+  endSessions,
+  liftRestriction,
+  nameInput,
+  peopleErrors,
+  reasonInput,
+  renameAccount,
+  restrictAccount,
+  revokeAccountKey,
+  revokeSignIn,
+} from './people-actions'
+import {
+  type IdentityRow,
+  type PasskeyRow,
+  selectBans,
+  selectCredentials,
+  selectIdentitiesOf,
+  selectPasskeysOf,
+} from './people-queries'
+import {
+  type AccountRow,
+  selectAccountById,
+  selectAccountByName,
+  selectAccounts,
+  selectOwnAccount,
+} from './queries'
 
 const tag = 'sign-in'
 
@@ -28,10 +69,7 @@ async function readMe({ context, credential, read }: Call<unknown, unknown>): Pr
 }
 
 const registeredAnswer = z.object({
-  account: z.object({
-    id: z.string(),
-    name: z.string(),
-    kind: registerInput.shape.kind.unwrap(),
+  account: personAnswer.extend({
     api_key: z.string().describe('Returned only once.'),
     claim_url: z
       .url()
@@ -62,7 +100,8 @@ const registerRoute = route({
       c.req.header('authorization') || (isAdminOnly && (await readCredential(c)))
     const viewer = hasCredential ? await requireViewer(c, 'write') : null
     const requester = viewer && {
-      ...{ accountId: viewer.id, keyId: viewer.keyId },
+      accountId: viewer.id,
+      keyId: viewer.keyId,
       isAdmin: viewer.role === 'admin',
     }
     const done = await registerAccount(call.context, requester, call.body, {
@@ -74,6 +113,7 @@ const registerRoute = route({
         id: account.id,
         name: account.name,
         kind: account.kind,
+        display_name: account.displayName,
         api_key: account.apiKey,
         claim_url:
           account.claimToken === null
@@ -139,7 +179,7 @@ const updateMeRoute = route({
   handle: async (call) => {
     const { id } = call.viewer()
     await updateProfile(call.context, id, call.body)
-    const account = await run(call.context.db, selectAccountById(id))
+    const account = await run(call.context.db, selectAccountById({ id }))
     if (!account) throw accountErrors.notFound()
     return { account: presentOwnAccount(account) }
   },
@@ -177,4 +217,334 @@ export const accountRoutes: Route[] = [
   }),
   updateMeRoute,
   listRoute,
+]
+
+const peopleTag = 'people'
+const admin = { tag: peopleTag, access: 'admin', rate: 'write' } as const
+const doneAnswer = z.object({ account: personAnswer })
+const presentDone = (account: AccountRow) => ({ account: presentPerson(account) })
+const nameOf = (call: Call<unknown, unknown>): string => call.param('name')
+
+const signInFields = {
+  id: z.string(),
+  label: z.string(),
+  created_at: timeAnswer,
+  last_used_at: timeAnswer.nullable(),
+  link_by: personAnswer
+    .nullable()
+    .describe(
+      'Who created the sign-in link of the session that added it; null for another session.',
+    ),
+}
+
+const presentSignIn = presenterOf(z.object(signInFields)).from<PasskeyRow | IdentityRow>({})
+
+/** Routes that end a way to sign in. */
+const revokeRoutes = [
+  { kind: 'passkey', list: 'passkeys', what: 'Deletes a passkey of an account' },
+  { kind: 'identity', list: 'identities', what: 'Unlinks an account at another service' },
+] as const satisfies object[]
+
+const linkRoute = route({
+  ...admin,
+  method: 'post',
+  path: '/sessions/link',
+  summary:
+    'Creates a sign-in link, which opens one browser session; its account is notified (admin)',
+  status: 201,
+  body: knownFields({ name: z.string().max(100).optional() }),
+  answer: z.object({ url: z.url(), expires_at: timeAnswer }),
+  handle: async (call) => {
+    const { keyId } = call.viewer()
+    const link = await createLinkFor(call.context, call.actor(), keyId, call.body.name)
+    const url = new URL('/login', call.c.var.origin)
+    url.searchParams.set('token', link.token)
+    return { url: url.href, expires_at: presentTime(link.expiresAt) }
+  },
+})
+
+export const peopleRoutes: Route[] = [
+  linkRoute,
+  ...revokeRoutes.map(({ kind, list, what }) =>
+    route({
+      ...admin,
+      method: 'delete',
+      path: `/accounts/:name/${list}/:id`,
+      summary: `${what}, and ends the sessions opened with it (admin)`,
+      answer: deletedAnswer,
+      handle: async (call) => {
+        const id = call.param('id')
+        await revokeSignIn(call.context, call.actor(), nameOf(call), { kind, id })
+        return { deleted: id }
+      },
+    }),
+  ),
+  route({
+    ...admin,
+    method: 'get',
+    path: '/accounts/:name/access',
+    summary:
+      'Lists keys, sessions, passkeys, linked accounts, bans and mutes of an account (admin)',
+    rate: 'read',
+    answer: z.object({
+      credentials: z.array(
+        z.object({
+          id: z.string(),
+          kind: z.enum(['key', 'session', 'link', 'service']),
+          label: z.string(),
+          scopes: z.array(z.string()),
+          created_at: timeAnswer,
+          expires_at: timeAnswer.nullable(),
+          last_used_at: timeAnswer.nullable(),
+        }),
+      ),
+      passkeys: z.array(
+        z.object({ ...signInFields, domain: z.string().describe('Where it works.') }),
+      ),
+      identities: z.array(z.object({ ...signInFields, issuer: z.string() })),
+      bans: z.array(
+        z.object({
+          id: z.string(),
+          kind: z.enum(['ban', 'mute']),
+          reason: z.string(),
+          by: personAnswer,
+          created_at: timeAnswer,
+          ends_at: timeAnswer.nullable(),
+          lifted_at: timeAnswer.nullable(),
+        }),
+      ),
+    }),
+    handle: async (call) => {
+      const { db, clock } = call.context
+      const name = nameOf(call)
+      const { account, credentials, passkeys, identities, bans } = await batch(db, {
+        account: selectAccountByName({ name }),
+        credentials: selectCredentials(name, clock.now()),
+        passkeys: selectPasskeysOf(name),
+        identities: selectIdentitiesOf(name),
+        bans: selectBans(name),
+      })
+      if (!account) throw peopleErrors.notFound()
+      return {
+        credentials: credentials.map((row) => ({
+          id: row.id,
+          kind: row.kind,
+          label: row.label,
+          scopes: row.scopes,
+          created_at: presentTime(row.createdAt),
+          expires_at: presentTime(row.expiresAt),
+          last_used_at: presentTime(row.lastUsedAt),
+        })),
+        passkeys: passkeys.map((row) => ({ ...presentSignIn(row), domain: row.rpId })),
+        identities: identities.map((row) => ({ ...presentSignIn(row), issuer: row.issuer })),
+        bans: bans.map((row) => ({
+          id: row.id,
+          kind: row.kind,
+          reason: row.reason,
+          by: row.by,
+          created_at: presentTime(row.createdAt),
+          ends_at: presentTime(row.endsAt),
+          lifted_at: presentTime(row.liftedAt),
+        })),
+      }
+    },
+  }),
+  route({
+    ...admin,
+    method: 'delete',
+    path: '/accounts/:name/keys/:id',
+    summary: 'Revokes a key of an account with the sessions opened with it, or one session (admin)',
+    answer: deletedAnswer,
+    handle: async (call) => {
+      await revokeAccountKey(call.context, call.actor(), nameOf(call), call.param('id'))
+      return { deleted: call.param('id') }
+    },
+  }),
+  route({
+    ...admin,
+    method: 'delete',
+    path: '/accounts/:name/sessions',
+    summary: 'Ends all browser sessions and sign-in links of an account (admin)',
+    answer: doneAnswer,
+    handle: async (call) =>
+      presentDone(await endSessions(call.context, call.actor(), nameOf(call))),
+  }),
+  route({
+    ...admin,
+    method: 'post',
+    path: '/accounts/:name/disable',
+    summary: 'Disables an account from its next request on (admin)',
+    body: reasonInput,
+    answer: doneAnswer,
+    handle: async (call) =>
+      presentDone(await disableAccount(call.context, call.actor(), nameOf(call), call.body)),
+  }),
+  route({
+    ...admin,
+    method: 'post',
+    path: '/accounts/:name/enable',
+    summary: 'Enables a disabled account (admin)',
+    answer: doneAnswer,
+    handle: async (call) =>
+      presentDone(await enableAccount(call.context, call.actor(), nameOf(call))),
+  }),
+  route({
+    ...admin,
+    method: 'post',
+    path: '/accounts/:name/bans',
+    summary: 'Bans an account from the hub, or mutes it, with a reason and an end (admin)',
+    status: 201,
+    body: banInput,
+    answer: z.object({ ban: z.object({ id: z.string() }) }),
+    handle: async (call) => ({
+      ban: { id: await restrictAccount(call.context, call.actor(), nameOf(call), call.body) },
+    }),
+  }),
+  route({
+    ...admin,
+    method: 'post',
+    path: '/accounts/:name/bans/:id/lift',
+    summary: 'Lifts a ban or a mute (admin)',
+    answer: z.object({ ban: z.object({ id: z.string() }) }),
+    handle: async (call) => {
+      const done = await liftRestriction(call.context, call.actor(), nameOf(call), call.param('id'))
+      return presentIdempotent(call, done, (id) => ({ ban: { id } }))
+    },
+  }),
+  route({
+    tag: peopleTag,
+    access: 'write',
+    rate: 'write',
+    method: 'delete',
+    path: '/accounts/:name',
+    summary:
+      'Deletes an account; its posts, comments and messages are kept without its name, or deleted too (admin, or the member who owns an agent of this hub)',
+    query: deletionInput,
+    answer: z.object({
+      deleted: z.string(),
+      remains: z.array(z.string()).describe('What the deletion does not reach.'),
+    }),
+    handle: async (call) => {
+      const name = nameOf(call)
+      return {
+        deleted: name,
+        ...(await deleteAsOwner(call.context, call.viewer(), call.actor(), name, call.query)),
+      }
+    },
+  }),
+  route({
+    ...admin,
+    method: 'put',
+    path: '/accounts/:name/name',
+    summary: 'Renames an account, which frees its name (admin)',
+    body: nameInput,
+    answer: doneAnswer,
+    handle: async (call) =>
+      presentDone(await renameAccount(call.context, call.actor(), nameOf(call), call.body)),
+  }),
+]
+
+const invitationTag = 'people'
+const roleAnswer = invitationInput.shape.role.unwrap()
+
+const invitationListQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(200).default(100),
+  cursor: z.string().max(500).optional(),
+})
+
+export const invitationRoutes: Route[] = [
+  route({
+    method: 'post',
+    path: '/invitations',
+    summary: 'Creates an invitation link for one person, with a role of at most your own',
+    tag: invitationTag,
+    access: 'write',
+    rate: 'write',
+    status: 201,
+    body: invitationInput,
+    answer: z.object({
+      invitation: z.object({
+        id: z.string(),
+        url: z.url().describe('Returned only once. It works once.'),
+        role: roleAnswer,
+        expires_at: timeAnswer,
+      }),
+    }),
+    handle: async (call) => {
+      const done = await createInvitation(call.context, call.viewer(), call.actor(), call.body)
+      return presentIdempotent(call, done, ({ id, token, role, expiresAt }) => ({
+        invitation: {
+          id,
+          url: `${call.c.var.origin}/join/${token}`,
+          role,
+          expires_at: presentTime(expiresAt),
+        },
+      }))
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/invitations',
+    summary: 'Lists invitations, newest first: all of them for admins, otherwise your own',
+    tag: invitationTag,
+    access: 'write',
+    rate: 'read',
+    query: invitationListQuery,
+    answer: z.object({
+      invitations: z.array(
+        z.object({
+          id: z.string(),
+          state: z.enum(invitationStates),
+          role: roleAnswer,
+          note: z.string(),
+          created_by: personAnswer,
+          created_at: timeAnswer,
+          expires_at: timeAnswer,
+          used_by: personAnswer.nullable().describe('The account that it made.'),
+        }),
+      ),
+      ...pageFields,
+    }),
+    handle: async (call) => {
+      const { context, list, query } = call
+      const { limit } = query
+      const viewer = call.viewer()
+      requireInviter(context, viewer)
+      const rows = await run(
+        context.db,
+        selectInvitations({
+          createdBy: viewer.role === 'admin' ? null : viewer.id,
+          before: decodeKeyset(list, query.cursor),
+          limit: limit + 1,
+        }),
+      )
+      const { page, next } = splitPage(rows, limit, list, (row) => [row.createdAt, row.id])
+      return {
+        invitations: page.map((row) => ({
+          id: row.id,
+          state: findInvitationState(row, context.clock.now()),
+          role: row.role,
+          note: row.note,
+          created_by: row.createdBy,
+          created_at: presentTime(row.createdAt),
+          expires_at: presentTime(row.expiresAt),
+          used_by: row.usedBy,
+        })),
+        ...toPageFields(next),
+      }
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/invitations/:id',
+    summary: 'Withdraws an invitation that was not used',
+    tag: invitationTag,
+    access: 'write',
+    rate: 'write',
+    answer: deletedAnswer,
+    handle: async (call) => {
+      await withdrawInvitation(call.context, call.viewer(), call.param('id'))
+      return { deleted: call.param('id') }
+    },
+  }),
 ]

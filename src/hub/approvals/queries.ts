@@ -11,21 +11,24 @@ import {
   type Statement,
 } from '../../shared/db/statement'
 import type { ActivationId } from '../../shared/ids'
-import { canReadSql } from '../communities/readable-sql'
 import type {
   ApprovalDecision,
   ApprovalRecord,
   ApprovalStatus,
   AuthorizationQuery,
 } from '../contract/hub'
-import { isRequestSql } from '../inbox/requester-sql'
+import { optionalPersonSql } from '../rules/people-sql'
+import { type PlaceAnswer, placeSql } from '../rules/places'
+import { isPostReadableSql } from '../rules/readable-sql'
+import { traceAccessColumns } from '../rules/traces-sql'
+import { isRequestSql } from '../rules/waiting-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { approvals } from '../schema/approvals'
+import { communities } from '../schema/communities'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
-import { isPostShownSql } from '../shown-sql'
-import { traceAccessColumns } from '../traces/trace-access-queries'
+import { isStoppedSql } from '../viewers/ban-sql'
 import {
   type Credential,
   type ViewerValues,
@@ -84,7 +87,8 @@ export const selectStatus = prepare(({ id }: Params<{ id: string }>) =>
   oneSql({ status: p.status }, sql`FROM ${approvals} ${p} WHERE ${p.id} = ${id}`),
 )
 
-const selectDecisionsOf = prepare(({ requestId }: Params<{ requestId: ActivationId }>) =>
+/** Selects the decisions on the activation that the LOAD request `requestId` resumed. */
+export const selectDecisions = prepare(({ requestId }: Params<{ requestId: ActivationId }>) =>
   manySql(
     {
       callId: p.callId,
@@ -98,13 +102,10 @@ const selectDecisionsOf = prepare(({ requestId }: Params<{ requestId: Activation
   ),
 )
 
-/** Selects the decisions on the activation that the LOAD request `requestId` resumed. */
-export const selectDecisions = (requestId: ActivationId): Statement<ApprovalDecision[]> =>
-  selectDecisionsOf({ requestId })
-
 const a = alias(accounts, 'a')
 const x = alias(activations, 'x')
 const t = alias(posts, 't')
+const c = alias(communities, 'c')
 
 const approvalFields = (reader: SQLWrapper) => ({
   id: p.id,
@@ -112,6 +113,7 @@ const approvalFields = (reader: SQLWrapper) => ({
   agentId: a.id,
   agentName: a.name,
   agentKind: a.kind,
+  agentDisplayName: a.displayName,
   activationId: p.activationId,
   runId: p.runId,
   callId: p.callId,
@@ -122,10 +124,14 @@ const approvalFields = (reader: SQLWrapper) => ({
   maskedArguments: p.maskedArguments,
   status: p.status,
   scope: p.scope,
-  decidedBy: nullable(u.name),
-  decidedById: nullable(u.id),
+  decidedBy: optionalPersonSql(u),
   note: p.note,
   reasons: p.reasons,
+  /** The community of the run, if it is the reason: a closed one, which the call leaves. */
+  leaves: sql`iif(${p.reasons} LIKE '%"community"%', (SELECT ${placeSql(c)} FROM ${communities} ${c}
+    WHERE ${c.id} = ${x.communityId}), NULL)`.mapWith(
+    (json: string): PlaceAnswer => JSON.parse(json),
+  ) as SQL<PlaceAnswer | null>,
   createdAt: p.createdAt,
   expiresAt: p.expiresAt,
   decidedAt: p.decidedAt,
@@ -145,8 +151,7 @@ const fromApprovals = (
 ) => sql`FROM ${approvals} ${p} JOIN ${accounts} ${a} ON ${a.id} = ${p.accountId}
   LEFT JOIN ${accounts} ${u} ON ${u.id} = ${p.decidedBy}
   LEFT JOIN ${activations} ${x} ON ${x.id} = ${runOfApproval}
-  LEFT JOIN ${posts} ${t} ON ${t.id} = ${x.postId} AND ${isPostShownSql(t)}
-    AND ${canReadSql(t.communityId, reader)}`
+  LEFT JOIN ${posts} ${t} ON ${t.id} = ${x.postId} AND ${isPostReadableSql(t, reader)}`
 
 /** Whether the viewer can see an approval: admins see all, others those of their requests and their own calls. */
 function isVisible(): SQL {
@@ -157,7 +162,7 @@ function isVisible(): SQL {
 }
 
 /** Filter and page of approvals. */
-export interface ApprovalPageRequest {
+interface ApprovalPageRequest {
   /** Null: any status. */
   status: ApprovalStatus | null
   /** Keyset: time and row of the last approval seen. */
@@ -206,13 +211,10 @@ export function selectApprovals(
   })
 }
 
-const selectById = prepare(({ id, reader }: Params<{ id: string; reader: Reader }>) =>
+/** Selects one approval, with the thread if the reader reads it. */
+export const selectApproval = prepare(({ id, reader }: Params<{ id: string; reader: Reader }>) =>
   oneSql(approvalFields(reader), sql`${fromApprovals(reader)} WHERE ${p.id} = ${id}`),
 )
-
-/** Selects one approval, with the thread if the reader reads it. */
-export const selectApproval = (id: string, reader: Reader): Statement<ApprovalRow | undefined> =>
-  selectById({ id, reader })
 
 const selectByIds = prepare(({ ids, reader }: Params<{ ids: string; reader: Reader }>) =>
   manySql(
@@ -266,3 +268,28 @@ export const countPendingApprovals = (
   now: number,
 ): Statement<number | null> =>
   mapStatement(countForViewer(viewerValues(credential, now)), (row) => row?.count ?? null)
+
+const decider = (
+  now: Params<{ now: number }>['now'],
+) => sql`${u.role} = 'admin' AND ${u.kind} = 'human'
+  AND ${u.isImported} = 0 AND NOT ${isStoppedSql(u.id, now)}`
+const shown = sql.raw(String(settings.decidersShown + 1))
+
+/** Selects the people who can decide approvals: the admins, by name; one more than are shown. */
+export const selectDeciders = prepare(({ now }: Params<{ now: number }>) =>
+  manySql(
+    { name: u.name },
+    sql`FROM ${accounts} ${u} WHERE ${decider(now)} ORDER BY ${u.name} LIMIT ${shown}`,
+  ),
+)
+
+/** The same for a thread in which a run waits; none otherwise. */
+export const selectThreadDeciders = prepare(
+  ({ now, postId }: Params<{ now: number; postId: string }>) =>
+    manySql(
+      { name: u.name },
+      // CROSS JOIN: without a run that waits, no account is read.
+      sql`FROM (SELECT 1 FROM ${activations} ${x} WHERE ${x.postId} = ${postId} AND ${x.state} = 'parked' LIMIT 1)
+      CROSS JOIN ${accounts} ${u} ON ${decider(now)} ORDER BY ${u.name} LIMIT ${shown}`,
+    ),
+)

@@ -1,11 +1,25 @@
 import * as z from 'zod'
+import { requireAdmin } from '../http/authenticate'
 import { presentIdempotent, type Route, route } from '../http/route'
-import { ruleInput } from '../standing-rules/inputs'
-import { presentScope, ruleScopeAnswer } from '../standing-rules/present'
-import { submitDecision, submitDecisions } from './actions'
-import { decisionBody, decisionsBody } from './inputs'
-import { prepareRule } from './prepare-rule'
-import { approvalAnswer, presentForAdmin } from './present'
+import {
+  decisionBody,
+  decisionsBody,
+  endRule,
+  prepareRule,
+  readRuleStates,
+  ruleInput,
+  submitDecision,
+  submitDecisions,
+} from './actions'
+import {
+  approvalAnswer,
+  presentForAdmin,
+  presentRule,
+  presentScope,
+  ruleAnswer,
+  ruleScopeAnswer,
+} from './answers'
+import { selectRules } from './standing-rule-queries'
 
 const tag = 'tools'
 
@@ -61,6 +75,39 @@ export const approvalRoutes: Route[] = [
       standing_rule: presentScope(
         await prepareRule(call.context, call.actor(), call.param('id'), call.body),
       ),
+    }),
+  }),
+]
+
+export const standingRuleRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/standing-rules',
+    summary:
+      'Lists the standing rules: calls that need no approval until a time, with their uses, newest first (admin)',
+    tag,
+    // The rows are read together with the viewer, in one round trip.
+    access: 'own',
+    rate: 'read',
+    answer: z.object({ standing_rules: z.array(ruleAnswer) }),
+    handle: async ({ context, credential, read }) => {
+      const { viewer, answers } = await read({
+        rows: selectRules({ credential, now: context.clock.now() }),
+      })
+      if (viewer) requireAdmin(viewer)
+      return { standing_rules: (await readRuleStates(context, answers.rows)).map(presentRule) }
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/standing-rules/:id',
+    summary: 'Revokes a standing rule, from the next call on (admin)',
+    tag,
+    access: 'admin',
+    rate: 'write',
+    answer: z.object({ standing_rule: ruleAnswer }),
+    handle: async (call) => ({
+      standing_rule: presentRule(await endRule(call.context, call.actor(), call.param('id'))),
     }),
   }),
 ]

@@ -2,41 +2,230 @@ import { budgetLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import type { Statement } from '../../shared/db/statement'
-import { type AppError, type ErrorDetail, notFound } from '../../shared/errors'
-import type { AccountId, BudgetId } from '../../shared/ids'
-import type { ActionContext } from '../action-context'
-import { recordAdminAction, recordIfChanged } from '../admin-log/compose-entry'
-import { withoutMark } from '../communities/community-name'
-import { findFailedConstraint } from '../constraint-errors'
-import type { Actor } from '../contract/hub'
-import { type IdempotentResult, runOnce, runOrReturnStored } from '../idempotency/run-once'
+import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
+import { formatCount, formatMoney } from '../../shared/format'
+import type { AccountId, BudgetId, Clock } from '../../shared/ids'
+import { sha256 } from '../../shared/sha256'
+import type { Actor, AuditEntry } from '../contract/hub'
+import type { ActionContext } from '../database/action-context'
+import { recordAdminAction, recordIfChanged } from '../database/admin-log-queries'
+import { findFailedConstraint } from '../database/constraint-errors'
+import {
+  type IdempotentResult,
+  runActionOnce,
+  runOnce,
+  runOrReturnStored,
+} from '../database/run-once'
+import { toColumnName } from '../http/answers'
+import { insertAuditEntry } from '../operations/audit-queries'
+import { isOrdered } from '../rules/budget-levels'
+import { withoutMark } from '../rules/places'
 import { defaultThresholds } from '../schema/budgets'
 import { accountReader } from '../viewers/reader'
+import { listWindows, type Period, windowsAheadMs, windowsBehindMs } from './forecast'
 import {
-  deleteBudget,
-  deleteOrphanedRows,
-  markUpdatedBudget,
-  selectDuplicateBudget,
-  selectPaidModel,
-  selectScopeId,
-  updateBudget,
-} from './api-queries'
-import { periodLabels } from './budget-labels'
-import { listWindows, type Period, windowsAheadMs, windowsBehindMs } from './calendar'
-import { budgetErrors } from './errors'
-import { keepGuestsShare, throwExcessOfGuests, toLimits, warnOfLowering } from './guests-share'
-import { type BudgetChange, type BudgetInput, normalizeScopeId, readThresholds } from './inputs'
-import { isOrdered, type Thresholds } from './levels'
+  type BudgetChange,
+  type BudgetInput,
+  normalizeScopeId,
+  settings,
+  toColumns,
+} from './inputs'
 import { type PageBudget, selectBudget } from './page-queries'
 import {
   type BudgetWindow,
+  deleteBudget,
+  deleteOrphanedRows,
   type ExpiringBudget,
   insertBudget,
   insertWindows,
+  markUpdatedBudget,
   type NewBudget,
+  selectDuplicateBudget,
   selectExpiringBudgets,
+  selectPaidModel,
+  selectScopeId,
+  updateBudget,
   updateDefinitionLimit,
 } from './queries'
+import {
+  type GuestsShare,
+  guardGuestsShare,
+  guestsShareConstraint,
+  lowerGuestsLimits,
+  markLowered,
+  recordLowering,
+  selectGuestsShares,
+  selectLowered,
+} from './requester-queries'
+import { repairWindows, selectDifferences, type WindowDifference } from './usage-queries'
+import { periodLabels } from './usage-view'
+
+const limitsOfGuests = [
+  {
+    limit: 'limitMicrousd',
+    path: 'body.limit_microusd',
+    format: (most: number) => `${formatMoney(most, 'budget')} (${most} micro-dollars)`,
+  },
+  {
+    limit: 'limitTokens',
+    path: 'body.limit_tokens',
+    format: (most: number) => `${formatCount(most)} tokens`,
+  },
+] as const
+
+/** Names the highest amount of each limit that exceeds it: the least of `shares`. */
+const listExcess = (shares: GuestsShare[], wanted: GuestsShare): ErrorDetail[] =>
+  limitsOfGuests.flatMap(({ limit, path, format }) => {
+    const [tightest] = shares
+      .flatMap(({ period, [limit]: most }) => (most === null ? [] : [{ period, most }]))
+      .toSorted((one, other) => one.most - other.most)
+    const asked = wanted[limit]
+    if (!tightest || (asked !== null && asked <= tightest.most)) return []
+    const of = `a tenth of the hub’s ${periodLabels[tightest.period]} budget`
+    return [{ path, message: `At most ${format(tightest.most)}, ${of}` }]
+  })
+
+/** Errors of budgets, as users read them. */
+export const budgetErrors = {
+  thresholdOrder: () =>
+    new AppError('VALIDATION', 'Thresholds must be in order: warning, throttle, critical.', {
+      hint: 'warning_share must not exceed throttle_share, nor throttle_share critical_share.',
+    }),
+  duplicate: (period: string, id: string | undefined, cause: unknown) =>
+    new AppError('CONFLICT', `A ${period} budget for this scope already exists.`, {
+      hint: `Edit that budget${id === undefined ? '' : ` (${id})`}, or choose another period.`,
+      cause,
+    }),
+  setByDefinition: (agent: string | null) =>
+    new AppError('CONFLICT', `The definition of ${agent ?? 'the agent'} sets this limit.`, {
+      hint: 'Remove `brain.max_cost_per_day` from the definition, or change it there.',
+    }),
+  lastOfHub: () =>
+    new AppError('CONFLICT', "You can't delete the hub's last budget.", {
+      hint: 'Remove the limits of this budget instead.',
+    }),
+  overGuestsShare: (shares: GuestsShare[], wanted: GuestsShare, cause: unknown) =>
+    new AppError('VALIDATION', 'All guests together get at most a tenth of the hub’s budget.', {
+      details: listExcess(shares, wanted),
+      hint: 'Lower this limit, or raise the hub’s limit first.',
+      cause,
+    }),
+  guestsOfHub: () =>
+    new AppError('CONFLICT', "You can't delete the budget of guests.", {
+      hint: 'Guests get at most a tenth of the hub’s budget. Set the limit to 0 to refuse guests.',
+    }),
+  timeRange: () =>
+    new AppError('VALIDATION', 'The time range ends before it starts.', {
+      details: [{ path: 'query.from', message: 'Must not be after `to`' }],
+    }),
+  signIn: () => new AppError('UNAUTHORIZED', 'Sign in to edit budgets.'),
+  adminOnly: () =>
+    new AppError('FORBIDDEN', 'Only admins can edit budgets.', {
+      hint: 'Ask an admin of this hub.',
+    }),
+}
+
+/**
+ * Returns the statements that keep guests to a tenth of each budget of the hub of the same or a longer
+ * period; run them in the batch that writes the budget `id`, after the write. A higher limit of guests
+ * fails the batch; a lower limit of the hub lowers those of guests.
+ */
+const keepGuestsShare = (clock: Clock, by: AccountId, id: string) => ({
+  lowering: recordLowering({
+    hubId: id,
+    entryIds: { day: clock.newId(), week: clock.newId(), month: clock.newId() },
+    by,
+    now: clock.now(),
+  }),
+  lowered: selectLowered(id),
+  lower: lowerGuestsLimits(id, clock.now()),
+  markLowered: markLowered(id),
+  guestsGuard: guardGuestsShare(id),
+})
+
+/**
+ * Throws VALIDATION with the highest amounts when `keepGuestsShare` failed the write of `wanted`;
+ * else nothing.
+ */
+async function throwExcessOfGuests(db: Db, wanted: GuestsShare, cause: unknown): Promise<void> {
+  if (findFailedConstraint(cause) !== guestsShareConstraint) return
+  const shares = await run(db, selectGuestsShares(wanted.period))
+  throw budgetErrors.overGuestsShare(shares, wanted, cause)
+}
+
+/** Warns of each budget of guests that was lowered. */
+const warnOfLowering = (lowered: readonly Pick<GuestsShare, 'period'>[]): ErrorDetail[] =>
+  lowered.map(({ period }) => ({
+    path: 'body',
+    message: `The ${periodLabels[period]} budget of guests was lowered to a tenth of the hub’s`,
+  }))
+
+type Limit = number | null | undefined
+const pickLimit = (changed: Limit, stored: Limit) =>
+  (changed === undefined ? stored : changed) ?? null
+
+/** The limits of a budget after a change. */
+const toLimits = (
+  budget: Pick<NewBudget, keyof GuestsShare>,
+  change: BudgetChange = {},
+): GuestsShare => ({
+  period: budget.period,
+  limitMicrousd: pickLimit(change.limit_microusd, budget.limitMicrousd),
+  limitTokens: pickLimit(change.limit_tokens, budget.limitTokens),
+})
+
+/** Returns the windows whose counters differ from the usage events, at most `differencesMax`. */
+export const auditBudgets = ({ db }: ActionContext): Promise<WindowDifference[]> =>
+  run(db, selectDifferences({}))
+
+/**
+ * Corrects the counters from the usage events and returns the corrected windows. The audit entry
+ * holds the previous counters. Changes nothing when all counters agree.
+ */
+export function repairBudgets(
+  context: ActionContext,
+  actor: Actor,
+): Promise<IdempotentResult<WindowDifference[]>> {
+  const { accountId, idempotencyKey: key } = actor
+  const once = { accountId, key, action: 'budgets.repair', input: null }
+  return runActionOnce(context.db, once, context.clock.now(), () => repair(context, accountId))
+}
+
+async function repair(context: ActionContext, accountId: AccountId): Promise<WindowDifference[]> {
+  const { db, clock } = context
+  const differences = await auditBudgets(context)
+  const recorded = recordAdminAction(context, accountId, {
+    action: 'budget.repair',
+    targetType: 'hub',
+    targetId: 'budgets',
+    after: { repaired: differences.length },
+  })
+  if (differences.length === 0) {
+    await run(db, recorded)
+    return []
+  }
+  const id = clock.newId()
+  const text = JSON.stringify({ before: differences })
+  const now = clock.now()
+  const entry: AuditEntry = {
+    callId: id,
+    tool: 'budget_repair',
+    grant: 'hub:admin',
+    arguments: text,
+    at: now,
+    argumentsHash: await sha256(text),
+    decision: 'allowed',
+    outcome: 'ok',
+    durationMs: null,
+    resultBytes: null,
+  }
+  await batch(db, {
+    entry: insertAuditEntry(id, accountId, entry, null),
+    recorded,
+    repair: repairWindows(),
+  })
+  return differences
+}
 
 export interface SavedBudget {
   budget: PageBudget
@@ -96,40 +285,29 @@ const toSettings = (budget: NewBudget | PageBudget): Record<string, unknown> => 
   scope: budget.scope,
   scope_id: budget.scopeId,
   period: budget.period,
-  limit_microusd: budget.limitMicrousd,
-  limit_tokens: budget.limitTokens,
-  warning_share: budget.warningShare,
-  throttle_share: budget.throttleShare,
-  critical_share: budget.criticalShare,
-  allows_critical: budget.allowsCritical ?? false,
+  ...Object.fromEntries(settings.map((each) => [each, budget[toColumnName(each)] ?? null])),
 })
 
+/** @throws NOT_FOUND for an unknown name, VALIDATION for thresholds out of order */
 async function composeBudget(db: Db, input: BudgetInput, id: BudgetId): Promise<NewBudget> {
+  const columns = {
+    limitMicrousd: null,
+    limitTokens: null,
+    ...defaultThresholds,
+    allowsCritical: false,
+    ...toColumns(input),
+  }
+  if (!isOrdered(columns)) throw budgetErrors.thresholdOrder()
   return {
+    ...columns,
     id,
     scope: input.scope,
     scopeId: await findScopeId(db, input),
     period: input.period,
     resetDay: input.reset_day,
     timezone: input.timezone,
-    limitMicrousd: input.limit_microusd ?? null,
-    limitTokens: input.limit_tokens ?? null,
-    ...fillThresholds(input),
-    allowsCritical: input.allows_critical ?? false,
     madeBy: 'admin',
   }
-}
-
-/**
- * Returns the thresholds of an input, with the defaults of those that are absent.
- *
- * @throws VALIDATION for thresholds out of order
- */
-function fillThresholds(input: BudgetInput): Thresholds {
-  const given = Object.entries(readThresholds(input)).filter(([, share]) => share !== undefined)
-  const shares: Thresholds = { ...defaultThresholds, ...Object.fromEntries(given) }
-  if (!isOrdered(shares)) throw budgetErrors.thresholdOrder()
-  return shares
 }
 
 /** Throws CONFLICT for a violated UNIQUE constraint of budgets, and any other error unchanged. */

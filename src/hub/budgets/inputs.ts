@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { budgetLimits } from '../../shared/config'
 import { knownFields } from '../../shared/known-fields'
-import { budgetScopes } from '../schema/budgets'
-import { type Threshold, type Thresholds, thresholds } from './levels'
+import { describeZone, isTimezone } from '../../shared/local-time'
+import { type ColumnOf, toColumnName } from '../http/answers'
+import { budgetScopes, type budgets } from '../schema/budgets'
 
 /** Far above any bill, and exact as a JSON number. */
 export const limitMax = 1_000_000_000_000_000
@@ -28,20 +29,20 @@ export const budgetChange = knownFields(changeable).refine(
 )
 export type BudgetChange = z.output<typeof budgetChange>
 
-/** Returns the thresholds of an input; those that are absent are undefined. */
-export const readThresholds = (
-  input: Pick<BudgetChange, `${Threshold}_share`>,
-): Partial<Thresholds> =>
-  Object.fromEntries(thresholds.map((each) => [`${each}Share`, input[`${each}_share`]]))
+type Setting = keyof typeof changeable
 
-const isTimezone = (name: string): boolean => {
-  try {
-    new Intl.DateTimeFormat('en-US', { timeZone: name })
-    return true
-  } catch {
-    return false
-  }
-}
+/** Names of the fields that can be updated. Each is kept in the column of its name. */
+export const settings = Object.keys(changeable) as Setting[]
+
+/** Returns the columns of the fields that are given. */
+export const toColumns = (
+  given: BudgetChange,
+): Partial<Pick<typeof budgets.$inferSelect, ColumnOf<Setting>>> =>
+  Object.fromEntries(
+    settings.flatMap((each) =>
+      given[each] === undefined ? [] : [[toColumnName(each), given[each]]],
+    ),
+  )
 
 /** Normalizes `provider` or `provider/model`: the provider in lower case, the model as given. */
 export function normalizeScopeId(name: string): string {
@@ -78,7 +79,7 @@ export const budgetInput = knownFields({
   timezone: z
     .string()
     .max(60)
-    .refine(isTimezone, 'Must be a time zone such as Europe/Berlin')
+    .refine(isTimezone, { error: ({ input }) => describeZone(String(input)) })
     .default('UTC'),
   ...changeable,
 }).superRefine((input, check) => {

@@ -1,11 +1,31 @@
-import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { budgetLimits } from '../../shared/config'
 import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
 import { manySql, mapStatement, oneSql, type Params, prepare } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
-import { isShownSql } from '../communities/readable-sql'
+import { omit } from '../../shared/omit'
 import type { AccountKind } from '../contract/hub'
+import {
+  type BudgetLevel,
+  isRefusingSql,
+  isTooLittleSql,
+  levelSql,
+  type NeededColumns,
+  neededSql,
+  pickThresholds,
+  type SpentColumns,
+  toLevel,
+} from '../rules/budget-levels'
+import {
+  hasOwnBudgetSql,
+  isCurrentWindowSql,
+  isRoleScopeSql,
+  mainBudgetOrderSql,
+  reservedSql,
+} from '../rules/payers-sql'
+import { optionalPlaceSql } from '../rules/places'
+import { isShownSql } from '../rules/readable-sql'
 import { accounts } from '../schema/accounts'
 import {
   budgetAccountWindows,
@@ -17,19 +37,6 @@ import {
 import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
 import type { Reader } from '../viewers/reader'
-import {
-  type BudgetLevel,
-  isRefusingSql,
-  isTooLittleSql,
-  levelSql,
-  type NeededColumns,
-  neededSql,
-  pickThresholds,
-  type SpentColumns,
-  toLevel,
-} from './levels'
-import { hasOwnBudgetSql, isRoleScopeSql } from './payers-sql'
-import { isCurrentWindowSql, mainBudgetOrderSql, reservedSql } from './scope-sql'
 
 const b = alias(budgets, 'b')
 const w = alias(budgetWindows, 'w')
@@ -71,6 +78,7 @@ export interface RoleAccount {
   /** Null when deleted. */
   name: string | null
   kind: AccountKind | null
+  displayName: string | null
   spentMicrousd: number
   spentTokens: number
   neededMicrousd: number | null
@@ -117,7 +125,7 @@ function readRoleAccounts(json: string): RoleAccounts {
 /** The accounts of a budget of a role; NULL for other scopes. Reads a row for each account that has spent. */
 const roleAccountsSql = sql<RoleAccounts | null>`iif(${isRoleScopeSql(b)}, (
   SELECT json_object('count', count(*), 'usedUp', total(p.is_used_up), 'top', json_group_array(json_object(
-    'id', p.account_id, 'name', n.name, 'kind', n.kind, 'spentMicrousd', p.spent_microusd, 'spentTokens', p.spent_tokens,
+    'id', p.account_id, 'name', n.name, 'kind', n.kind, 'displayName', n.display_name, 'spentMicrousd', p.spent_microusd, 'spentTokens', p.spent_tokens,
     'neededMicrousd', p.needed_microusd, 'neededTokens', p.needed_tokens, 'level', p.level,
     'isRefusing', p.is_refusing)) FILTER (WHERE p.place <= ${accountsShown}))
   FROM (
@@ -132,21 +140,21 @@ const roleAccountsSql = sql<RoleAccounts | null>`iif(${isRoleScopeSql(b)}, (
 const pageFields = {
   /** Null for scopes other than roles. */
   accounts: roleAccountsSql as SQL<RoleAccounts | null>,
+  ...omit(getTableColumns(b), ['createdAt', 'updatedAt']),
   ...statusFields,
-  resetDay: b.resetDay,
-  timezone: b.timezone,
-  /** Whether tasks of critical priority can spend beyond `criticalShare`. */
-  allowsCritical: b.allowsCritical,
-  madeBy: b.madeBy,
   /** The least that the last refused call of this window could take; null when none was refused. */
   neededMicrousd: nullable(f.neededMicrousd),
   neededTokens: nullable(f.neededTokens),
   /** Null: no window is open. */
   startsAt: nullable(w.startsAt),
   endsAt: nullable(w.endsAt),
+  firstDay: sql<
+    number | null
+  >`(SELECT min(${usageDays.day}) FROM ${usageDays} WHERE ${usageDays.scope} = 'hub')`,
   /** Name of the agent or requester; null for other scopes. */
   name: nullable(a.name),
   kind: nullable(a.kind),
+  displayName: nullable(a.displayName),
   /** Names of the agents that a requester owns, whose runs it pays for, too; empty for other scopes. */
   ownedAgents: sql<
     string[]
@@ -154,8 +162,8 @@ const pageFields = {
     JOIN ${agents} ${ownedAgent} ON ${ownedAgent.accountId} = ${owned.id} WHERE ${owned.ownerId} = ${b.scopeId}), '[]')`.mapWith(
     (json: string): string[] => JSON.parse(json),
   ),
-  /** Name of the community; null for other scopes, and for readers who do not read it. */
-  community: nullable(m.name),
+  /** Null for other scopes, and for readers who do not read it. */
+  community: optionalPlaceSql(m),
 }
 
 /**
@@ -204,7 +212,7 @@ export const selectBudget = prepare((v: At & Params<{ id: string }>) =>
 function fillFromAccounts(budget: PageBudget): PageBudget {
   const [first] = budget.accounts?.top ?? []
   if (!first) return budget
-  const { id: _id, name: _name, kind: _kind, ...used } = first
+  const { id: _id, name: _name, kind: _kind, displayName: _displayName, ...used } = first
   return { ...budget, ...used }
 }
 

@@ -3,21 +3,45 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { addExcludedSql, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { ActivationId } from '../../shared/ids'
-import type { Usage } from '../contract/hub'
+import type { BudgetShortage, BudgetStatus } from '../contract/hub'
+import { isTooLittleSql, type NeededColumns, toUsableLimit } from '../rules/budget-levels'
+import {
+  holder,
+  isCurrentWindowSql,
+  isLimitingSql,
+  isRoleScopeSql,
+  joinAccountWindowSql,
+  joinHoldersSql,
+  paysForSql,
+  providerSql,
+  shareSql,
+  spenderOf,
+  spentBy,
+} from '../rules/payers-sql'
 import { activations } from '../schema/activations'
-import { budgets, budgetWindows, usageDays, usageEvents } from '../schema/budgets'
+import {
+  budgetAccountWindows,
+  budgetRefusals,
+  budgets,
+  budgetWindows,
+  usageDays,
+  usageEvents,
+} from '../schema/budgets'
+import { agents } from '../schema/definitions'
 import {
   accountSumsSql,
+  changedBudget,
+  lastStartSql,
+  markCrossed,
   payersOfRun,
   updateAlerts,
   writeAccountSums,
-} from './account-window-queries'
-import { changedBudget, lastStartSql, markCrossed } from './crossing-queries'
-import { paysForSql, providerSql, shareSql, spenderOf } from './scope-sql'
+} from './queries'
 
 const b = alias(budgets, 'b')
 const x = alias(activations, 'x')
 const e = alias(usageEvents, 'e')
+const g = alias(agents, 'g')
 
 /** A report of an activation's model calls: `usage` is a JSON list of them. */
 type ReportedUsage = { activationId: SQLWrapper; usage: SQLWrapper }
@@ -142,20 +166,154 @@ const countDays = prepare((v: Settlement) => {
  * Returns the statements that charge the calls of a running activation to every budget that pays for
  * them and count them in the days of usage. Only calls without a usage event are charged and counted:
  * run these before the statement that inserts the usage events, in the same batch.
+ *
+ * @param spent `usage` is a JSON list with one report of each call
  */
-export function settleUsage(spent: {
+export const settleUsage = (spent: {
   activationId: ActivationId
-  usage: Usage[]
+  usage: string
   now: number
-}): Statement<void>[] {
-  // Of a call that is reported twice, the usage event is the first report.
-  const calls = new Map(spent.usage.toReversed().map((each) => [each.call, each]))
-  const values = { ...spent, usage: JSON.stringify([...calls.values()]) }
-  return [
-    chargeWindows(values),
-    chargeAccounts(values),
-    markCharged(values),
-    markAccounts(values),
-    countDays(values),
-  ]
+}): Statement<void>[] => [
+  chargeWindows(spent),
+  chargeAccounts(spent),
+  markCharged(spent),
+  markAccounts(spent),
+  countDays(spent),
+]
+
+const w = alias(budgetWindows, 'w')
+
+interface Refusal {
+  activationId: ActivationId
+  now: number
+  neededMicrousd: number
+  neededTokens: number
+}
+
+/** What the refused call needs; of a run that was refused before its first call, the least that a call of its agent takes. */
+function neededOf(v: Params<Refusal>): NeededColumns {
+  const orFloor = (needed: SQLWrapper, floor: SQLWrapper) =>
+    sql`iif(${x.admission} = 'budget_exhausted', max(${needed},
+      coalesce((SELECT ${floor} FROM ${agents} ${g} WHERE ${g.accountId} = ${x.agentId}), 0)), ${needed})`
+  return {
+    neededMicrousd: orFloor(v.neededMicrousd, g.callFloorMicrousd),
+    neededTokens: orFloor(v.neededTokens, g.callFloorTokens),
+  }
+}
+
+/** Records the refusal at the windows of the payers whose role has a budget. */
+const recordAtAccounts = prepare((v: Params<Refusal>) =>
+  write(
+    insertSelect(
+      budgetAccountWindows,
+      {
+        budgetId: b.id,
+        startsAt: w.startsAt,
+        accountId: holder.id,
+        ...neededOf(v),
+      },
+      sql`FROM ${budgets} ${b} CROSS JOIN ${activations} ${x} ${joinHoldersSql(b, x.payers)}
+        JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, v.now)}
+        ${joinAccountWindowSql(w)}
+        WHERE ${isRoleScopeSql(b)} AND ${isLimitingSql(b)} AND ${x.id} = ${v.activationId}
+          AND ${x.state} = 'running' AND ${isTooLittleSql(b, spentBy(w), neededOf(v))}
+        ON CONFLICT (budget_id, starts_at, account_id) DO UPDATE SET
+          needed_microusd = excluded.needed_microusd, needed_tokens = excluded.needed_tokens`,
+    ),
+  ),
+)
+
+/** Records the refusal at the other budgets that pay for the run. */
+const recordAtBudgets = prepare((v: Params<Refusal>) =>
+  write(
+    insertSelect(
+      budgetRefusals,
+      {
+        budgetId: b.id,
+        startsAt: w.startsAt,
+        ...neededOf(v),
+        refusedAt: v.now,
+      },
+      sql`FROM ${activations} ${x} CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, x)}
+        CROSS JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, v.now)}
+        WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'running'
+          AND ${isTooLittleSql(b, w, neededOf(v))}
+        ON CONFLICT (budget_id) DO UPDATE SET starts_at = excluded.starts_at,
+          needed_microusd = excluded.needed_microusd, needed_tokens = excluded.needed_tokens,
+          refused_at = excluded.refused_at`,
+    ),
+  ),
+)
+
+/** Marks the budgets that are critical since they refused the call. */
+const markRefusing = prepare((v: Params<Refusal>) =>
+  markCrossed({
+    from: sql`${activations} ${x}`,
+    condition: sql`${x.id} = ${v.activationId} AND ${x.state} = 'running' AND ${paysForSql(changedBudget, x)}`,
+    at: sql`${v.now}`,
+  }),
+)
+
+/** Marks the payers for whom a budget of their role is critical since it refused the call. */
+const markRefusedAccounts = prepare((v: Params<Refusal>) =>
+  updateAlerts({ ...payersOfRun(v.activationId), at: sql`${v.now}` }),
+)
+
+/**
+ * Returns the statements that record the refusal of a running activation's call at every budget that has
+ * too little left for it, so that its level and forecast agree with the refusal, and mark these budgets for
+ * the next report. They run after the activation is settled.
+ */
+export const insertRefusal = (refusal: Refusal): Statement<void>[] => [
+  recordAtBudgets(refusal),
+  recordAtAccounts(refusal),
+  markRefusing(refusal),
+  markRefusedAccounts(refusal),
+]
+
+/** Amounts of money and tokens. */
+interface Amounts {
+  microusd: number
+  tokens: number
+}
+
+const kinds = [
+  { kind: 'microusd', limit: 'limitMicrousd', spent: 'spentMicrousd' },
+  { kind: 'tokens', limit: 'limitTokens', spent: 'spentTokens' },
+] as const
+
+/**
+ * Returns the budget that refuses a call, with what is left of it; undefined when none does.
+ *
+ * @param needs the least that the call can take; null before its prompt is known
+ * @param left what all budgets together leave, when unsettled calls of other runs count as spent
+ */
+export function findShortage(
+  budgets: BudgetStatus[],
+  needs: Amounts | null,
+  left?: Amounts,
+): BudgetShortage | undefined {
+  const all = budgets.flatMap((budget) =>
+    kinds.flatMap(({ kind, limit, spent }) => {
+      const limitValue = budget[limit]
+      if (limitValue === null) return []
+      const rest = toUsableLimit(limitValue, budget) - budget[spent]
+      const least = Math.max(0, Math.min(rest, left?.[kind] ?? rest))
+      const needed = needs?.[kind] ?? null
+      // how far what is left is from enough, for comparison across kinds
+      const coverage = needed === null || needed === 0 ? least : least / needed
+      return [{ budget, kind, left: least, needs: needed, rest, coverage }]
+    }),
+  )
+  const [tightest] = all.toSorted((a, b) => a.coverage - b.coverage || a.rest - b.rest)
+  if (!tightest) return undefined
+  const { budget, kind, left: rest, needs: needed } = tightest
+  return {
+    scope: budget.scope,
+    period: budget.period,
+    kind,
+    left: rest,
+    needs: needed,
+    resetsAt: budget.endsAt > 0 ? budget.endsAt : null,
+  }
 }

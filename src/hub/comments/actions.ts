@@ -1,33 +1,54 @@
 import * as z from 'zod'
 import { exploration, limits } from '../../shared/config'
 import { type Answers, batch, run } from '../../shared/db/batch'
+import { AppError, notFound } from '../../shared/errors'
 import type { CommentId, CommunityId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
+import { listImages } from '../../shared/markdown/render-markdown'
 import { showsText, storableText } from '../../shared/texts'
 import { type Author, selectAuthor } from '../accounts/queries'
-import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
 import { postTopic } from '../contract/live-event'
-import { type IdempotentRequest, runOrReturnStored } from '../idempotency/run-once'
+import type { ActionContext } from '../database/action-context'
+import { type IdempotentRequest, runOrReturnStored } from '../database/run-once'
 import { type Delivered, deliver, type Message } from '../inbox/deliver'
-import { publishToWatchers } from '../live/publish-to-watchers'
+import { publishToWatchers } from '../live/live-publisher'
 import { renderText } from '../markdown/render-text'
-import { assertNoCredentials } from '../posts/credential-patterns'
-import { explainLimit } from '../reply-limits/explain-limit'
-import { guardComment, updateHops } from '../reply-limits/queries'
+import { deleteUses, insertUses, replaceUses } from '../media/queries'
+import { explainLimit } from '../moderation/reply-limit-actions'
+import { guardComment, updateHops } from '../moderation/reply-limit-queries'
+import { keepCommentVersion } from '../posts/version-queries'
+import { assertNoCredentials } from '../rules/credential-patterns'
+import { assertUnchanged } from '../rules/text-base'
+import { explainBan, guardWriting, type Writing, writeGuarded } from '../rules/writing'
 import { actorReader, type Reader } from '../viewers/reader'
-import { explainBan, writeGuarded } from '../writing-guard/explain-ban'
-import { guardWriting, type Writing } from '../writing-guard/queries'
-import { commentErrors } from './errors'
 import {
   type CommentRow,
+  deleteComment,
+  incrementCommentCount,
+  insertComment,
   type ParentComment,
   type ParentPost,
   selectOwnComment,
   selectParentComment,
   selectParentPost,
+  updateComment,
 } from './queries'
-import { deleteComment, incrementCommentCount, insertComment, updateComment } from './write-queries'
+
+/** Errors of comments, as users read them. */
+export const commentErrors = {
+  unknownPost: () => notFound('post'),
+  unknownComment: () => notFound('comment'),
+  unknownParent: () => notFound('comment', 'Reply to a comment of this thread.'),
+  lockedThread: () =>
+    new AppError('FORBIDDEN', 'This thread is locked.', {
+      hint: 'Create a new post and link to this thread.',
+    }),
+  notAuthor: () =>
+    new AppError('FORBIDDEN', 'Only the author of a comment can change or delete it.', {
+      hint: 'A moderator can remove the comment and give a reason.',
+    }),
+}
 
 export const commentContent = storableText
   .max(limits.comment.contentCharsMax)
@@ -38,7 +59,7 @@ export const commentInput = knownFields({
   parent_id: z.string().max(100).nullable().optional(),
 })
 
-export interface NewComment {
+interface NewComment {
   postId: string
   parentId: string | null
   content: string
@@ -55,12 +76,12 @@ export const commentReads = (
   { postId, parentId }: Pick<NewComment, 'postId' | 'parentId'>,
   reader: Reader,
 ) => ({
-  post: selectParentPost(postId, reader),
-  parent: parentId === null ? null : selectParentComment(postId, parentId),
+  post: selectParentPost({ id: postId, reader }),
+  parent: parentId === null ? null : selectParentComment({ postId, id: parentId }),
 })
 
 /** Answers of `commentReads`, and who writes. */
-export type CommentRead = Answers<ReturnType<typeof commentReads>> & { author: Author | undefined }
+type CommentRead = Answers<ReturnType<typeof commentReads>> & { author: Author | undefined }
 
 /**
  * Returns the post, and the comment if any, that a new comment replies to.
@@ -78,7 +99,7 @@ async function findReplyTarget(
     read ??
     (await batch(db, {
       ...commentReads(input, actorReader(actor)),
-      author: selectAuthor(actor.accountId),
+      author: selectAuthor({ id: actor.accountId }),
     }))
   if (!post) throw commentErrors.unknownPost()
   if (parentId !== null && !parent) throw commentErrors.unknownParent()
@@ -152,7 +173,7 @@ async function writeComment(
     removalReason: null,
     isUntrusted: hasReadUntrusted || author?.isGuest === true,
   }
-  const { columns, names } = renderText('comments', answer)
+  const { columns, names, images } = renderText('comments', answer)
   const { activationId } = actor
   const isAgent = actor.kind === 'agent'
   const writing = { agentId: actor.accountId, activationId, now }
@@ -174,7 +195,8 @@ async function writeComment(
       hops: 0,
       removalId: null,
     }),
-    incrementCommentCount(post.id),
+    incrementCommentCount({ postId: post.id }),
+    ...insertUses({ id, kind: 'comment', authorId: actor.accountId }, images),
     ...(isAgent ? updateHops({ postId: post.id, commentId: id }, writing) : []),
   ]
   const to = parent ?? post
@@ -185,6 +207,7 @@ async function writeComment(
     names,
     replyTo: { id: to.authorId, type: parent ? 'reply' : 'comment', isHosted: to.isHosted },
     newsAt: findNewsAt(actor, post, now),
+    topic: postTopic(post.id),
     hasRuns: post.hasRuns,
   }
   const send = () => deliver(context, message, once, { answer, statements })
@@ -218,32 +241,43 @@ async function findOwnComment(
   actor: Actor,
   id: string,
 ): Promise<CommentRow & { communityId: CommunityId }> {
-  const comment = await run(db, selectOwnComment(id, actorReader(actor)))
+  const comment = await run(db, selectOwnComment({ id, reader: actorReader(actor) }))
   if (!comment) throw commentErrors.unknownComment()
   if (comment.authorId === actor.accountId) return comment
   throw commentErrors.notAuthor()
 }
 
 /**
- * Updates the text of a comment. Mentions that an edit adds are not notified.
+ * Updates the text of a comment, unless it says the same. Mentions that an edit adds are not notified.
  *
- * @throws NOT_FOUND, FORBIDDEN for any account but its author, and for a banned author
+ * @param base when the text that was edited had been changed last, 0 for never; not compared unless given
+ * @throws NOT_FOUND, FORBIDDEN for any account but its author, and for a banned author, CONFLICT for another `base`
  */
 export async function changeComment(
   context: ActionContext,
   actor: Actor,
   id: string,
   content: string,
+  base?: number,
 ): Promise<CommentRow> {
   const { db, clock, settings } = context
   assertNoCredentials({ content }, settings)
   const { communityId, ...comment } = await findOwnComment(context, actor, id)
+  if (comment.content === content) return comment
+  assertUnchanged(comment, base)
   const now = clock.now()
   const { accountId, activationId } = actor
   await writeGuarded(
     db,
     { accountId, activationId, communityId, act: 'edit', threadId: null, now },
-    { comment: updateComment(comment, content, now) },
+    {
+      version: keepCommentVersion(comment, content),
+      comment: updateComment(comment, content, now),
+      images: replaceUses(
+        { id: comment.id, kind: 'comment', authorId: accountId },
+        listImages(content),
+      ),
+    },
   )
   return { ...comment, content, editedAt: now }
 }
@@ -255,6 +289,9 @@ export async function removeComment(
   id: string,
 ): Promise<CommentId> {
   const comment = await findOwnComment(context, actor, id)
-  await batch(context.db, { writes: deleteComment(comment, context.clock.now()) })
+  await batch(context.db, {
+    writes: deleteComment(comment, context.clock.now()),
+    images: deleteUses(comment.id),
+  })
   return comment.id
 }

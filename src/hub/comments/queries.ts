@@ -1,22 +1,33 @@
-import { getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, isNull, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { limits } from '../../shared/config'
 import type { Keyset } from '../../shared/cursor'
 import { flag, number, type RowOf } from '../../shared/db/fields'
-import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
-import type { ActivationId, CommunityId, PostId } from '../../shared/ids'
+import {
+  manySql,
+  oneSql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
+import { insertRow, updateSet } from '../../shared/db/write-sql'
+import type { ActivationId, CommentId, PostId } from '../../shared/ids'
 import { omit } from '../../shared/omit'
-import { isUntrustedCommentSql } from '../accounts/untrusted-sql'
-import { canReadPostSql, canReadSql, unfiltered } from '../communities/readable-sql'
-import { hasExplorersSql } from '../inbox/news-sql'
+import { unfiltered } from '../database/unfiltered-sql'
+import { changeStatements, type DeletionRefusal, deletionStatements } from '../inbox/stop-queries'
+import { type IndexedText, renderText } from '../markdown/render-text'
+import { isUntrustedCommentSql } from '../rules/people-sql'
+import { canReadPostSql, canReadSql, isPostReadableSql } from '../rules/readable-sql'
+import { hasPageSql, isCommentShownSql } from '../rules/shown-sql'
+import { hasExplorersSql } from '../rules/waiting-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
-import { comments } from '../schema/comments'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { moderationActions } from '../schema/moderation'
-import { posts } from '../schema/posts'
-import { hasPageSql, isCommentShownSql, isPostShownSql } from '../shown-sql'
+import { comments, posts } from '../schema/posts'
 import type { Reader } from '../viewers/reader'
 
 const m = alias(comments, 'm')
@@ -168,16 +179,13 @@ export function selectComments(
   return timedLists[list.sort]({ ...request, afterAt, afterId })
 }
 
-const preparedThread = prepare(({ id, reader }: OneValues) =>
+/** Selects the id of a post whose thread the reader reads. */
+export const selectThread = prepare(({ id, reader }: OneValues) =>
   oneSql(
     { id: p.id },
     sql`FROM ${posts} ${p} WHERE ${p.id} = ${id} AND ${hasPageSql(p)} AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
-
-/** Selects the id of a post whose thread the reader reads. */
-export const selectThread = (id: string, reader: Reader): Statement<{ id: PostId } | undefined> =>
-  preparedThread({ id, reader })
 
 /** Newest comments of a run's thread, besides the ancestors of the comments that mention the agent. */
 const newestOfRunMax = 50
@@ -187,7 +195,8 @@ interface OfRun {
   reader: Reader
 }
 
-const preparedCommentsOfRun = prepare(({ activationId, reader }: Params<OfRun>) =>
+/** Selects the comments that an activation starts with: those that it answers with their ancestors, and the newest. */
+export const selectCommentsOfRun = prepare(({ activationId, reader }: Params<OfRun>) =>
   manySql(
     commentFields,
     sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
@@ -205,30 +214,20 @@ const preparedCommentsOfRun = prepare(({ activationId, reader }: Params<OfRun>) 
   ),
 )
 
-/** Selects the comments that an activation starts with: those that it answers with their ancestors, and the newest. */
-export const selectCommentsOfRun = (run: OfRun): Statement<CommentRow[]> =>
-  preparedCommentsOfRun(run)
-
 type OneValues = Params<{ id: string; reader: Reader }>
 
-const preparedOwnComment = prepare(({ id, reader }: OneValues) =>
+/** Selects one comment that the reader reads, with the community that it is in, to change it. */
+export const selectOwnComment = prepare(({ id, reader }: OneValues) =>
   oneSql(
     { ...commentFields, communityId: p.communityId },
     sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
       JOIN ${posts} ${p} ON ${p.id} = ${m.postId}
-      WHERE ${m.id} = ${id} AND ${isCommentShownSql(m)} AND ${isPostShownSql(p)}
-        AND ${canReadSql(p.communityId, reader)}`,
+      WHERE ${m.id} = ${id} AND ${isCommentShownSql(m)} AND ${isPostReadableSql(p, reader)}`,
   ),
 )
 
-/** Selects one comment that the reader reads, with the community that it is in, to change it. */
-export const selectOwnComment = (
-  id: string,
-  reader: Reader,
-): Statement<(CommentRow & { communityId: CommunityId }) | undefined> =>
-  preparedOwnComment({ id, reader })
-
-const preparedComment = prepare(({ id, reader }: OneValues) =>
+/** Selects one comment that the reader reads, unless it or its post was deleted by its author; one removed has no text. */
+export const selectComment = prepare(({ id, reader }: OneValues) =>
   oneSql(
     commentFields,
     sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
@@ -237,10 +236,6 @@ const preparedComment = prepare(({ id, reader }: OneValues) =>
         AND ${hasPageSql(p)} AND ${canReadSql(p.communityId, reader)}`,
   ),
 )
-
-/** Selects one comment that the reader reads, unless it or its post was deleted by its author; one removed has no text. */
-export const selectComment = (id: string, reader: Reader): Statement<CommentRow | undefined> =>
-  preparedComment({ id, reader })
 
 const parentPostFields = {
   id: p.id,
@@ -257,16 +252,13 @@ const parentPostFields = {
 /** The post that a new comment replies to. */
 export type ParentPost = RowOf<typeof parentPostFields>
 
-const preparedParentPost = prepare(({ id, reader }: OneValues) =>
+export const selectParentPost = prepare(({ id, reader }: OneValues) =>
   oneSql(
     parentPostFields,
     sql`FROM ${posts} ${p}
-      WHERE ${p.id} = ${id} AND ${isPostShownSql(p)} AND ${canReadSql(p.communityId, reader)}`,
+      WHERE ${p.id} = ${id} AND ${isPostReadableSql(p, reader)}`,
   ),
 )
-
-export const selectParentPost = (id: string, reader: Reader): Statement<ParentPost | undefined> =>
-  preparedParentPost({ id, reader })
 
 const parentCommentFields = {
   id: m.id,
@@ -279,15 +271,75 @@ const parentCommentFields = {
 /** The comment that a new comment replies to. */
 export type ParentComment = RowOf<typeof parentCommentFields>
 
-const preparedParentComment = prepare(({ id, postId }: Params<{ id: string; postId: string }>) =>
-  oneSql(
-    parentCommentFields,
-    sql`FROM ${comments} ${m} ${unfiltered('guarded write')}
+export const selectParentComment = prepare(
+  ({ id, postId }: Params<{ id: string; postId: string }>) =>
+    oneSql(
+      parentCommentFields,
+      sql`FROM ${comments} ${m} ${unfiltered('guarded write')}
       WHERE ${m.id} = ${id} AND ${m.postId} = ${postId} AND ${m.deletedAt} IS NULL`,
+    ),
+)
+
+type NewComment = Omit<typeof comments.$inferSelect, 'seq' | keyof IndexedText>
+
+/** Inserts a comment with its content rendered. */
+export const insertComment = prepare((comment: Params<NewComment & IndexedText>) =>
+  write(insertRow(comments, comment, ['seq'])),
+)
+
+/** A comment and its thread. */
+type CommentRef = Pick<NewComment, 'id' | 'postId'>
+
+export const incrementCommentCount = prepare(({ postId }: Params<{ postId: PostId }>) =>
+  write(
+    updateSet(
+      posts,
+      { commentCount: sql`${posts.commentCount} + 1` },
+      sql`WHERE ${posts.id} = ${postId}`,
+    ),
   ),
 )
 
-export const selectParentComment = (
-  postId: string,
-  id: string,
-): Statement<ParentComment | undefined> => preparedParentComment({ id, postId })
+export const updateComment = (
+  { id, postId }: CommentRef,
+  content: string,
+  now: number,
+): Statement<void>[] => [
+  write(
+    orm
+      .update(comments)
+      .set({ content, editedAt: now, ...renderText('comments', { id, content }).columns })
+      .where(and(eq(comments.id, id), isNull(comments.deletedAt))),
+  ),
+  changeStatements({ postId, commentId: id }),
+]
+
+const decrementCommentCount = prepare(({ id }: Params<{ id: CommentId }>) =>
+  write(
+    updateSet(
+      posts,
+      { commentCount: sql`max(0, ${posts.commentCount} - 1)` },
+      sql`WHERE ${posts.id} = (SELECT ${m.postId} FROM ${comments} ${m} ${unfiltered('counter')}
+        WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL)`,
+    ),
+  ),
+)
+
+/**
+ * Marks a comment as deleted, subtracts it from its post's count, and ends what waits for an answer to it; repeating
+ * changes nothing. Its replies stay.
+ */
+export const deleteComment = (
+  { id, postId }: CommentRef,
+  now: number,
+  refusal: DeletionRefusal = 'content_deleted',
+): Statement<void>[] => [
+  decrementCommentCount({ id }),
+  write(
+    orm
+      .update(comments)
+      .set({ deletedAt: now })
+      .where(and(eq(comments.id, id), isNull(comments.deletedAt))),
+  ),
+  ...deletionStatements({ postId, commentId: id }, { now, refusal }),
+]

@@ -3,25 +3,98 @@ import { limits } from '../../shared/config'
 import { toPageFields } from '../../shared/cursor'
 import { knownFields } from '../../shared/known-fields'
 import { toAuthor } from '../accounts/queries'
-import { deletedAnswer, notWokenFields, offsetParameter, pageFields } from '../http/answers'
+import {
+  countAnswer,
+  deletedAnswer,
+  notWokenFields,
+  offsetParameter,
+  pageFields,
+  presenterOf,
+  timeAnswer,
+} from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
-import { findNotWoken } from '../inbox/unreached-view'
-import { postErrors } from '../posts/errors'
-import { postAnswer, presentPost } from '../posts/present'
+import { findNotWoken } from '../inbox/not-woken'
+import { postErrors } from '../posts/actions'
+import { postAnswer, presentPost, presentVersion, versionAnswer } from '../posts/answers'
 import { selectShownPost } from '../posts/queries'
+import { listVersions, selectCommentVersions } from '../posts/version-queries'
+import { personAnswer, presentAuthor } from '../rules/people'
 import {
   changeComment,
   commentContent,
+  commentErrors,
   commentInput,
   commentReads,
   createComment,
   removeComment,
 } from './actions'
-import { commentCursorCharsMax, readCommentList, toCommentCursor } from './comment-cursor'
-import { buildTree } from './comment-tree'
-import { commentErrors } from './errors'
-import { branchAnswer, commentAnswer, presentBranch, presentComment } from './present'
-import { commentSorts, selectComment, selectComments, selectThread } from './queries'
+import {
+  type CommentRow,
+  commentSorts,
+  selectComment,
+  selectComments,
+  selectThread,
+} from './queries'
+import {
+  type Branch,
+  buildTree,
+  commentCursorCharsMax,
+  readCommentList,
+  toCommentCursor,
+} from './threads'
+
+const removedText = '[removed]'
+
+const commentAnswer = z
+  .object({
+    id: z.string(),
+    post_id: z.string(),
+    parent_id: z.string().nullable().describe('Null for a reply to the post.'),
+    content: z.string().describe('Markdown; `[deleted]` or `[removed]` for one that is gone.'),
+    author: personAnswer.nullable().describe('Null for a deleted comment.'),
+    depth: countAnswer.describe('0 for a reply to the post.'),
+    upvotes: countAnswer,
+    downvotes: countAnswer,
+    score: z.int().describe('Upvotes minus downvotes.'),
+    activation_id: z.string().nullable().describe('The run of the agent that wrote the comment.'),
+    is_deleted: z.boolean(),
+    removal_reason: z
+      .string()
+      .nullable()
+      .describe('Why a moderator removed the comment; null otherwise.'),
+    created_at: timeAnswer,
+    edited_at: timeAnswer.nullable(),
+  })
+  .meta({ id: 'Comment' })
+
+/** Presents a comment; a deleted one without its text and author. */
+const presentComment = presenterOf(commentAnswer).from<CommentRow>({
+  content: (comment) =>
+    comment.deletedAt === null
+      ? comment.content
+      : comment.removalReason
+        ? removedText
+        : '[deleted]',
+  author: (comment) => (comment.deletedAt === null ? presentAuthor(comment) : null),
+  activation_id: (comment) => (comment.deletedAt === null ? comment.activationId : null),
+  is_deleted: (comment) => comment.deletedAt !== null,
+  // An answer to an idempotent write may have been stored before there was this column.
+  removal_reason: (comment) => comment.removalReason ?? null,
+})
+
+interface BranchAnswer extends z.input<typeof commentAnswer> {
+  replies: BranchAnswer[]
+}
+
+/** A comment with its replies. */
+const branchAnswer: z.ZodType<BranchAnswer, BranchAnswer> = commentAnswer
+  .extend({ replies: z.lazy(() => z.array(branchAnswer)) })
+  .meta({ id: 'CommentTree' })
+
+const presentBranch = ({ replies, ...comment }: Branch<CommentRow>): BranchAnswer => ({
+  ...presentComment(comment),
+  replies: replies.map(presentBranch),
+})
 
 const tag = 'write'
 
@@ -51,7 +124,7 @@ const listRoute = route({
     const of = readCommentList(list, sort, query.cursor)
     const id = param('id')
     const { answers } = await read({
-      thread: selectThread(id, reader),
+      thread: selectThread({ id, reader }),
       comments: selectComments(id, of, { reader, limit, offset: query.offset }),
     })
     const { thread, comments } = answers
@@ -77,7 +150,7 @@ const threadRoute = route({
     const id = param('id')
     const page = { reader, limit: limits.page.commentsDefault }
     const { answers } = await read({
-      post: selectShownPost(id, reader),
+      post: selectShownPost({ id, reader }),
       comments: query.include_comments
         ? selectComments(id, { sort: 'best', seen: '' }, page)
         : null,
@@ -125,9 +198,28 @@ export const commentRoutes: Route[] = [
     rate: 'read',
     answer: z.object({ comment: commentAnswer }),
     handle: async ({ reader, param, read }) => {
-      const { answers } = await read({ comment: selectComment(param('id'), reader) })
+      const { answers } = await read({ comment: selectComment({ id: param('id'), reader }) })
       if (!answers.comment) throw commentErrors.unknownComment()
       return { comment: presentComment(answers.comment) }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/comments/:id/versions',
+    summary: 'Lists what a comment says and said before each edit, newest first',
+    tag: 'read',
+    access: 'read',
+    rate: 'read',
+    answer: z.object({ versions: z.array(versionAnswer) }),
+    handle: async ({ reader, param, read }) => {
+      const id = param('id')
+      const { answers } = await read({
+        comment: selectComment({ id, reader }),
+        versions: selectCommentVersions({ id, reader }),
+      })
+      const { comment, versions } = answers
+      if (!comment || comment.deletedAt !== null) throw commentErrors.unknownComment()
+      return { versions: listVersions(comment, versions).map(presentVersion) }
     },
   }),
   route({

@@ -16,12 +16,12 @@ import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, CommunityId } from '../../shared/ids'
 import { omit } from '../../shared/omit'
 import { toSearchColumns } from '../../shared/search-text'
-import { isAccountDisabledSql } from '../bans/ban-sql'
+import { mayModerateSql } from '../rules/moderator-sql'
+import { canReadSql, isShownSql, readerPlaceSql } from '../rules/readable-sql'
 import { accounts } from '../schema/accounts'
-import { type Community, communities } from '../schema/communities'
-import { communityMembers } from '../schema/places'
+import { type Community, communities, communityMembers } from '../schema/communities'
+import { isAccountDisabledSql } from '../viewers/ban-sql'
 import type { Reader } from '../viewers/reader'
-import { canReadSql, isShownSql, readerPlaceSql } from './readable-sql'
 
 const ownColumns = ['seq', 'searchDisplayName', 'searchDescription'] as const
 const communityFields = omit(getTableColumns(communities), ownColumns)
@@ -40,7 +40,8 @@ export const insertCommunity = (community: NewCommunity): Statement<void> =>
 
 type ByName = Params<{ name: string; reader: Reader }>
 
-const preparedCommunity = prepare(({ name, reader }: ByName) =>
+/** Selects a community by name, in any case, that the reader reads. */
+export const selectCommunity = prepare(({ name, reader }: ByName) =>
   one(
     orm
       .select(communityFields)
@@ -48,12 +49,6 @@ const preparedCommunity = prepare(({ name, reader }: ByName) =>
       .where(and(eq(communities.name, name), canReadSql(communities.id, reader))),
   ),
 )
-
-/** Selects a community by name, in any case, that the reader reads. */
-export const selectCommunity = (
-  name: string,
-  reader: Reader,
-): Statement<CommunityRow | undefined> => preparedCommunity({ name, reader })
 
 /** A community as a reader sees it: admins see that one exists which they do not read. */
 const shownFields = (reader: SQLWrapper) => ({
@@ -72,18 +67,13 @@ const ownedFields = (reader: SQLWrapper) => ({
 /** A community with what its reader is to it, which decides who manages it. */
 export type OwnCommunity = RowOf<ReturnType<typeof ownedFields>>
 
-const preparedShown = prepare(({ name, reader }: ByName) =>
+/** Selects a community that the reader reads or, as an admin, sees. */
+export const selectShownCommunity = prepare(({ name, reader }: ByName) =>
   oneSql(
     ownedFields(reader),
     sql`FROM ${communities} WHERE ${communities.name} = ${name} AND ${isShownSql(communities.id, reader)}`,
   ),
 )
-
-/** Selects a community that the reader reads or, as an admin, sees. */
-export const selectShownCommunity = (
-  name: string,
-  reader: Reader,
-): Statement<OwnCommunity | undefined> => preparedShown({ name, reader })
 
 const preparedCommunities = prepare(
   ({ reader, limit, offset }: Params<{ reader: Reader; limit: number; offset: number }>) =>
@@ -233,3 +223,46 @@ export const deleteMember = (
         ),
       ),
   )
+
+const moderatorFields = { name: a.name, kind: a.kind, isOfHub: flag(sql`is_of_hub`) }
+
+/** A moderator of a community, or of the whole hub. */
+export type ModeratorRow = RowOf<typeof moderatorFields>
+
+/** Selects the moderators of a community, then those of the hub, by name. Admins are not listed. */
+export const selectModerators = prepare(({ community }: Params<{ community: string }>) =>
+  manySql(
+    moderatorFields,
+    sql`FROM (
+        SELECT ${m.accountId}, 0 AS is_of_hub FROM ${communities} ${c}
+          JOIN ${communityMembers} ${m} ON ${m.communityId} = ${c.id} AND ${m.role} = 'moderator'
+          WHERE ${c.name} = ${community}
+        UNION ALL SELECT ${a.id}, 1 FROM ${accounts} ${a} WHERE ${a.isModerator} = 1) t
+      CROSS JOIN ${accounts} ${a} ON ${a.id} = t.account_id AND ${a.role} <> 'guest'
+      ORDER BY is_of_hub, ${a.name} LIMIT 200`,
+  ),
+)
+
+const moderatorOfFields = { community: c.name, name: a.name }
+
+/** An account that may moderate a community. */
+export type ModeratorOfRow = RowOf<typeof moderatorOfFields>
+
+const preparedModeratorsOf = prepare(({ communities: names }: Params<{ communities: string }>) =>
+  manySql(
+    moderatorOfFields,
+    sql`FROM json_each(${names}) e JOIN ${communities} ${c} ON ${c.name} = e.value
+      JOIN ${accounts} ${a} ON ${a.id} IN (SELECT ${m.accountId} FROM ${communityMembers} ${m}
+          WHERE ${m.communityId} = ${c.id} AND ${m.role} = 'moderator')
+        OR ${a.isModerator} = 1 OR ${a.role} = 'admin'
+      WHERE ${a.deletedAt} IS NULL AND ${mayModerateSql(a.id, c.id)} ORDER BY ${a.name} LIMIT 500`,
+  ),
+)
+
+/** Selects who may moderate each of the communities: moderators there and of the hub, and admins. */
+export const selectModeratorsOf = (names: string[]): Statement<ModeratorOfRow[]> =>
+  preparedModeratorsOf({ communities: JSON.stringify(names) })
+
+/** Makes an account a moderator of the hub, or no longer one. */
+export const setHubModerator = (id: AccountId, isModerator: boolean): Statement<void> =>
+  write(orm.update(accounts).set({ isModerator }).where(eq(accounts.id, id)))

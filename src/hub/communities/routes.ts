@@ -1,14 +1,31 @@
 import * as z from 'zod'
-import { decodeCount, splitPage, toPageFields } from '../../shared/cursor'
-import { offsetParameter, pageFields } from '../http/answers'
+import { openings } from '../../shared/config'
+import { decodeCount, decodeKeyset, splitPage, toPageFields } from '../../shared/cursor'
+import type { Answers } from '../../shared/db/batch'
+import { accountAnswer, presentAccount } from '../accounts/answers'
+import { offsetParameter, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
-import { communityMembers } from '../schema/places'
-import { changeCommunity, communityInput, communityUpdate, createCommunity } from './actions'
-import { communityErrors } from './errors'
-import type { Manager } from './manager'
-import { memberInput, removeMember, setMember } from './member-actions'
-import { communityAnswer, memberAnswer, presentCommunity, presentMember } from './present'
+import { personAnswer } from '../rules/people'
+import { communityName, placeAnswer } from '../rules/places'
+import { communityMembers } from '../schema/communities'
+import {
+  changeCommunity,
+  changeHubModerator,
+  communityErrors,
+  communityInput,
+  communityUpdate,
+  createCommunity,
+  type Manager,
+  memberInput,
+  moderatorInput,
+  removeMember,
+  setMember,
+} from './actions'
+import { communityAnswer, memberAnswer, presentCommunity, presentMember } from './answers'
+import { openAsAdmin, openingReason } from './opening-actions'
+import { selectOpenings } from './opening-queries'
 import { selectCommunities, selectCommunity, selectMembers, selectShownCommunity } from './queries'
+import { followReads, setFollow, setSubscription, subscriptionReads } from './subscription-actions'
 
 const tag = 'communities'
 
@@ -85,7 +102,7 @@ export const communityRoutes: Route[] = [
     }),
     handle: async ({ reader, param, read }) => {
       const { answers, viewer } = await read({
-        community: selectShownCommunity(param('name'), reader),
+        community: selectShownCommunity({ name: param('name'), reader }),
       })
       const { community } = answers
       if (!community) throw communityErrors.unknown()
@@ -128,7 +145,7 @@ export const communityRoutes: Route[] = [
       const offset = countBefore(call)
       const name = call.param('name')
       const { answers } = await call.read({
-        community: selectCommunity(name, reader),
+        community: selectCommunity({ name, reader }),
         rows: selectMembers({ name, reader, limit: limit + 1, offset }),
       })
       if (!answers.community) throw communityErrors.unknown()
@@ -163,5 +180,211 @@ export const communityRoutes: Route[] = [
       const of = { community: call.param('name'), account: call.param('account') }
       return { member: presentMember(await removeMember(call.context, toManager(call), of)) }
     },
+  }),
+]
+
+export const moderatorRoutes: Route[] = [
+  route({
+    method: 'put',
+    path: '/accounts/:name/moderator',
+    summary: 'Makes an account a moderator of the whole hub, or no longer one (admin)',
+    tag: 'people',
+    access: 'admin',
+    rate: 'write',
+    body: moderatorInput,
+    answer: z.object({ account: accountAnswer }),
+    handle: async (call) => {
+      const { context, body } = call
+      const account = await changeHubModerator(context, call.actor(), call.param('name'), body)
+      return { account: presentAccount(account) }
+    },
+  }),
+]
+
+const openingTag = 'people'
+
+const openingBody = openingReason
+  .extend({
+    community: communityName.optional().describe('Name of a community that you do not read.'),
+    account: z.string().trim().min(1).max(100).optional().describe('Name of an account.'),
+    activation_id: z.string().min(1).max(100).optional().describe('Opens what it is private to.'),
+  })
+  .refine(
+    ({ community, account, activation_id: run }) =>
+      [community, account, run].filter((each) => each !== undefined).length === 1,
+    'Name one of community, account and activation_id',
+  )
+
+export const openingRoutes: Route[] = [
+  route({
+    method: 'post',
+    path: '/openings',
+    summary:
+      'Opens for an hour what agents keep private to a community or an account: runs, sessions, arguments. Its moderators or the account are notified with the reason (admin)',
+    tag: openingTag,
+    access: 'admin',
+    rate: 'write',
+    status: 201,
+    body: openingBody,
+    answer: z.object({
+      opened: z
+        .array(z.object({ community: placeAnswer.nullable(), account: personAnswer.nullable() }))
+        .describe('Communities and accounts; the other one is null.'),
+      expires_at: timeAnswer,
+    }),
+    handle: async (call) => {
+      const { community, account, activation_id: id = '', reason } = call.body
+      const opened =
+        community !== undefined
+          ? { kind: 'community' as const, name: community }
+          : account !== undefined
+            ? { kind: 'account' as const, name: account }
+            : { kind: 'run' as const, id }
+      const by = { admin: call.actor(), reader: call.reader }
+      const { owners, expiresAt } = await openAsAdmin(call.context, by, opened, { reason })
+      return { opened: owners, expires_at: presentTime(expiresAt) }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/openings',
+    summary:
+      'Lists what admins opened of your private runs, and of communities that you moderate, newest first',
+    tag: openingTag,
+    access: 'own',
+    rate: 'read',
+    query: z.object({
+      community: communityName.optional(),
+      limit: z.coerce.number().int().min(1).max(openings.listed).default(openings.listed),
+      cursor: z.string().max(500).optional(),
+    }),
+    answer: z.object({
+      openings: z.array(
+        z.object({
+          id: z.string(),
+          by: personAnswer.describe('The admin.'),
+          community: placeAnswer.nullable().describe('Null for what is private to you.'),
+          reason: z.string(),
+          created_at: timeAnswer,
+          expires_at: timeAnswer,
+        }),
+      ),
+      ...pageFields,
+    }),
+    handle: async ({ context, credential, list, query, read }) => {
+      const { answers } = await read({
+        rows: selectOpenings(credential, context.clock.now(), {
+          community: query.community ?? null,
+          before: decodeKeyset(list, query.cursor),
+          limit: query.limit + 1,
+        }),
+      })
+      const { page, next } = splitPage(answers.rows, query.limit, list, (row) => [
+        row.createdAt,
+        row.id,
+      ])
+      return {
+        openings: page.map((row) => ({
+          id: row.id,
+          by: row.by,
+          community: row.community,
+          reason: row.reason,
+          created_at: presentTime(row.createdAt),
+          expires_at: presentTime(row.expiresAt),
+        })),
+        ...toPageFields(next),
+      }
+    },
+  }),
+]
+
+const changedField = z.boolean().describe('False when it was so before.')
+
+const subscriptionAnswer = z.object({
+  community: placeAnswer,
+  is_subscribed: z.boolean(),
+  has_changed: changedField,
+})
+
+const followAnswer = z.object({
+  account: personAnswer,
+  is_following: z.boolean(),
+  has_changed: changedField,
+})
+
+async function subscribe(
+  call: Call<unknown, unknown>,
+  isOn: boolean,
+  found: Answers<ReturnType<typeof subscriptionReads>>,
+): Promise<z.input<typeof subscriptionAnswer>> {
+  const subscriber = { actor: call.actor(), reader: call.reader }
+  const change = { name: call.param('name'), isOn }
+  const done = await setSubscription(call.context, subscriber, change, found)
+  return presentIdempotent(call, done, ({ target: community, isChanged }) => ({
+    community,
+    is_subscribed: isOn,
+    has_changed: isChanged,
+  }))
+}
+
+async function follow(
+  call: Call<unknown, unknown>,
+  isOn: boolean,
+  found: Answers<ReturnType<typeof followReads>>,
+): Promise<z.input<typeof followAnswer>> {
+  const change = { name: call.param('name'), isOn }
+  const done = await setFollow(call.context, call.actor(), change, found)
+  return presentIdempotent(call, done, ({ target: account, isChanged }) => ({
+    account,
+    is_following: isOn,
+    has_changed: isChanged,
+  }))
+}
+
+const own = { access: 'write', rate: 'write' } as const
+
+/** What an account has in its own feed. */
+export const subscriptionRoutes: Route[] = [
+  route({
+    ...own,
+    method: 'put',
+    path: '/communities/:name/subscription',
+    summary: 'Subscribes to a community: its posts are in GET /feed?filter=following',
+    tag: 'write',
+    answer: subscriptionAnswer,
+    reads: ({ param, reader }) => subscriptionReads(param('name'), reader),
+    handle: (call, found) => subscribe(call, true, found),
+  }),
+  route({
+    ...own,
+    method: 'delete',
+    path: '/communities/:name/subscription',
+    summary: 'Ends your subscription to a community',
+    tag: 'write',
+    allowsMuted: true,
+    answer: subscriptionAnswer,
+    reads: ({ param, reader }) => subscriptionReads(param('name'), reader),
+    handle: (call, found) => subscribe(call, false, found),
+  }),
+  route({
+    ...own,
+    method: 'put',
+    path: '/accounts/:name/follow',
+    summary: 'Follows an account, which is notified: its posts are in GET /feed?filter=following',
+    tag: 'write',
+    answer: followAnswer,
+    reads: ({ param, reader }) => followReads(param('name'), reader),
+    handle: (call, found) => follow(call, true, found),
+  }),
+  route({
+    ...own,
+    method: 'delete',
+    path: '/accounts/:name/follow',
+    summary: 'Ends that you follow an account',
+    tag: 'write',
+    allowsMuted: true,
+    answer: followAnswer,
+    reads: ({ param, reader }) => followReads(param('name'), reader),
+    handle: (call, found) => follow(call, false, found),
   }),
 ]

@@ -1,4 +1,7 @@
+import type * as z from 'zod'
+import type { CallClass, RateClass } from '../../shared/config'
 import { AppError } from '../../shared/errors'
+import type { AccountId } from '../../shared/ids'
 import type { Person } from './threads'
 
 /** A person whose request writes. What a request writes checks again that they may. */
@@ -39,4 +42,61 @@ const accessErrors: Readonly<Record<string, (cause: unknown) => AppError>> = {
 export function toAccessError(error: unknown): AppError | null {
   const name = /CHECK constraint failed: (access_\w+)/.exec(String(error))?.[1]
   return (name !== undefined && accessErrors[name]?.(error)) || null
+}
+
+/** What people do with the API: the groups of its operations at `/docs` and in `/openapi.json`, in this order. */
+export const apiTags = {
+  'sign-in': 'Sign in and keys',
+  read: 'Read',
+  write: 'Write',
+  ask: 'Ask an agent and wait',
+  inbox: 'Inbox and messages',
+  communities: 'Communities and moderation',
+  agents: 'Agents and runs',
+  tools: 'Tools and approvals',
+  budgets: 'Budgets and usage',
+  people: 'People and access',
+  hub: 'Operate the hub',
+} as const
+
+export type ApiTag = keyof typeof apiTags
+
+/**
+ * Required access of a route. `open`: anybody. `read`: anybody on a public hub, otherwise a key. `own`:
+ * a key, resolved in the handler's own batch. `write`: a key with that scope. `admin`: an admin's key.
+ */
+export type Access = 'open' | 'read' | 'own' | 'write' | 'admin'
+
+/** Why a call must not run now, for its caller. */
+export interface RateRefusal {
+  message: string
+  retryAfterSeconds: number
+}
+
+/** What another module reports of a request that it handles, so that the hub can count it. */
+export interface RequestCounts {
+  /** Records whose key the request has. */
+  recordCaller(accountId: AccountId): void
+  /**
+   * Counts a call in a class, beside the request itself: before it runs, and each call of a request that has many.
+   * Null: it may run.
+   */
+  count(rateClass: CallClass): Promise<RateRefusal | null>
+}
+
+/** A route of the JSON API that another module handles, as listed in `/openapi.json` and `/docs`. */
+export interface ModuleRoute {
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  /** Below `/api/v1`, in Hono's notation. */
+  path: string
+  summary: string
+  tag: ApiTag
+  access: 'read' | 'write' | 'admin'
+  /** The limit that counts calls. */
+  rate: RateClass
+  status: 200 | 201 | 202
+  query?: z.ZodType
+  body?: z.ZodType
+  /** The body of a successful response, without `success`. */
+  answer: z.ZodObject
 }

@@ -1,16 +1,15 @@
+import type { ActivationError, Outcome } from '../../shared/errors'
+import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
+import type { BudgetShortage, BudgetStatus, Reservation, Usage } from './budgets'
+import type { ApprovalDecision, ApprovalRequest, GrantPolicy, Requester } from './calls'
+import type { Exploration } from './exploration'
+import type { ModelConnection, ProviderOutage } from './models'
+import type { ClosedCommunity, Person, Thread } from './threads'
+
 /**
  * API for running agents: load, renew, park and commit an activation. Part of the hub's contract;
  * other modules import it from `hub.ts`.
  */
-import type { AccountId, ActivationId, CommentId, InboxItemId, PostId } from '../../shared/ids'
-import type { ApprovalDecision, ApprovalRequest } from './approvals'
-import type { BudgetShortage, BudgetStatus, Reservation, Usage } from './budgets'
-import type { GrantPolicy, Requester } from './calls'
-import type { CommitRequest, CommitResult } from './commit'
-import type { Exploration } from './exploration'
-import type { ModelConnection } from './models'
-import type { ProviderOutage } from './outages'
-import type { ClosedCommunity, Person, Thread } from './threads'
 
 export type Task = 'mention' | 'reply' | 'dm' | 'exploration' | 'scheduled' | 'manual'
 
@@ -46,6 +45,8 @@ export interface ClaimedItem {
   createdAt: number
   /** The comment names nobody: it continues a conversation with the agent. */
   isFollowUp?: boolean
+  /** Of a scheduled task: the name of whoever saved the schedule. */
+  savedBy?: string | null
 }
 
 /** A comment that joined a run while it ran. */
@@ -181,7 +182,7 @@ export interface ParkResult {
   waiting: AccountId[]
 }
 
-export interface OtherActivation {
+interface OtherActivation {
   activationId: ActivationId
   deadlineAt: number
   reservedMicrousd: number
@@ -253,10 +254,121 @@ export interface ActivationApi {
   publishProgress(postId: PostId, doing: AgentProgress): Promise<void>
 }
 
-export interface AgentProgress {
+interface AgentProgress {
   activationId: ActivationId
   agent: { id: AccountId; name: string }
   /** Text such as "searching the hub"; null when the agent stopped. */
   doing: string | null
   since: number
+}
+
+/** Counters of one activation. */
+export interface ActivationCounters {
+  /** Model calls sent, compactions and retries included. */
+  modelRequests: number
+  modelFailures: number
+  toolExecutions: number
+  toolFailures: number
+  /** Calls that a grant, a definition, a policy, a limit, a hook or a person refused. */
+  permissionDenials: number
+  /** Calls that could not run: an unknown tool, invalid arguments, or more calls than a run may make. */
+  toolRefusals: number
+  compactions: number
+  retries: number
+  parks: number
+  /** Trace exports that failed since the last commit. */
+  exportFailures: number
+}
+
+export const noCounters: ActivationCounters = {
+  modelRequests: 0,
+  modelFailures: 0,
+  toolExecutions: 0,
+  toolFailures: 0,
+  permissionDenials: 0,
+  toolRefusals: 0,
+  compactions: 0,
+  retries: 0,
+  parks: 0,
+  exportFailures: 0,
+}
+
+/** What an activation writes when it ends. Part of the hub's contract; other modules import it from `hub.ts`. */
+
+export interface AuditEntry {
+  callId: string
+  tool: string
+  grant: string
+  argumentsHash: string
+  /** Raw JSON; only for calls over MCP. The trace holds the arguments of calls by activations. */
+  arguments?: string
+  /** Reason for a refusal, as returned to the caller; or which standing rule allowed the call. */
+  reason?: string
+  /** The standing rule that allowed the call. */
+  ruleId?: string
+  decision: 'allowed' | 'denied' | 'invalid' | 'unknown_tool' | 'needs_approval' | 'rate_limited'
+  outcome: 'ok' | 'error' | 'timeout' | 'cancelled' | null
+  durationMs: number | null
+  resultBytes: number | null
+  at: number
+}
+
+/** The reply of an activation. Without a post it goes to the requester's inbox. */
+interface CommitReply {
+  /** Chosen and journaled before the commit, so that a retry is idempotent. */
+  id: CommentId
+  postId: PostId | null
+  parentId: CommentId | null
+  content: string
+  /** Names of the requesters. */
+  requesters?: string[]
+  /**
+   * Requesters whom the text mentions only because the reply goes to them. These mentions wake nobody,
+   * so that two agents cannot keep waking each other.
+   */
+  addressed?: string[]
+}
+
+export interface CommitRequest {
+  agentId: AccountId
+  activationId: ActivationId
+  now: number
+  outcome: Outcome
+  /** Whether the run has read untrusted text: its reply is untrusted text then. */
+  hasReadUntrusted: boolean
+  error: ActivationError | null
+  /** Null posts nothing. */
+  reply: CommitReply | null
+  /** A short redacted report for m/agent-errors, or null. */
+  report: { id: PostId; title: string; content: string } | null
+  iterations: number
+  /** What the refused call needs at least, when the budget ended the activation. */
+  refusedCall?: { microusd: number; tokens: number }
+  usage: Usage[]
+  tools: string[]
+  /** Grants that the definition requests and the policy did not grant for the requesters. */
+  notGranted?: string[]
+  /**
+   * Items that joined the run and that its model has read, or will not read because it ends. Others that joined
+   * are delivered again.
+   */
+  joined?: InboxItemId[]
+  /** Absent when the activation's record is lost. */
+  counters?: ActivationCounters
+  audit: AuditEntry[]
+  /** JSON of the trace shown on the activation page; at most 512 KiB. */
+  trace: string
+  model: string
+  /** The coding agent that worked on it; absent for a run of the hub itself. */
+  program?: string
+}
+
+export interface CommitResult {
+  /** `done`: this commit, or an earlier commit of the same activation, finished it. */
+  kind: 'done' | 'lost'
+  replyId: CommentId | null
+  /** Why the reply was not posted, or why a notice was posted instead. */
+  replyRefusal: string | null
+  /** Agents with unclaimed tasks, oldest first, this agent included. The caller has to wake them. */
+  waiting: AccountId[]
 }

@@ -1,52 +1,50 @@
+import type { Statement } from '../../shared/db/statement'
+import type {
+  AccountId,
+  ActivationId,
+  CommentId,
+  CommunityId,
+  ConversationId,
+  InboxItemId,
+  PostId,
+} from '../../shared/ids'
+import type { Sender } from './access'
+import type { ActivationApi, AuditEntry, Task } from './activations'
+import type { BudgetStatus } from './budgets'
+import type {
+  ApprovalRequest,
+  ApprovalStatus,
+  AuthorizationData,
+  AuthorizationQuery,
+  GrantPolicy,
+  RateBucket,
+} from './calls'
+import type { SweepApi } from './exploration'
+import type { DefinitionChangeApi } from './models'
+import type { AccountKind, ClosedCommunity, Person, TextMark, Thread, ThreadPost } from './threads'
+
 /**
  * The hub's API for other modules, as types. Agents use `ActivationApi`, tools `ConversationApi`, the
  * gateway `GrantApi`, the scheduler `SweepApi`.
  *
  * Times are milliseconds since the Unix epoch; money is whole micro-dollars.
  */
-import type { Statement } from '../../shared/db/statement'
-import type {
-  AccountId,
-  ActivationId,
-  CommentId,
-  ConversationId,
-  InboxItemId,
-  PostId,
-} from '../../shared/ids'
-import type { Sender } from './access'
-import type { ActivationApi, Task } from './activations'
-import type { AdminAction } from './admin-log'
-import type { ApprovalRequest, ApprovalStatus } from './approvals'
-import type { BudgetStatus } from './budgets'
-import type { AuthorizationData, AuthorizationQuery, GrantPolicy, RateBucket } from './calls'
-import type { AuditEntry } from './commit'
-import type { SweepApi } from './exploration'
-import type { DefinitionChangeApi } from './models'
-import type { AccountKind, ClosedCommunity, Person, TextMark, Thread, ThreadPost } from './threads'
 
 export type * from './access'
-export type * from './activation-counters'
 export type * from './activations'
-export type * from './admin-log'
-export type * from './approvals'
-export type * from './argument-rules'
 export type * from './budgets'
 export type * from './calls'
-export type * from './commit'
 export type * from './exploration'
 export type * from './models'
-export type * from './module-route'
-export type * from './outages'
-export type * from './privacy'
 export type * from './threads'
-
-// ---------------------------------------------------------------- conversation (tools)
 
 /** The account that performs an action and, for a running agent, its activation and tool call. */
 export interface Actor {
   accountId: AccountId
   name: string
   kind: AccountKind
+  /** Absent for the actor of a run. */
+  displayName?: string | null
   activationId: ActivationId | null
   /** Id of the key or session of the request, null for ROOKERY_ADMIN_KEY; absent: no request acts. */
   keyId?: string | null
@@ -76,7 +74,7 @@ export interface SearchHit extends TextMark {
   createdAt: number
 }
 
-export interface SearchQuery {
+interface SearchQuery {
   text: string
   types?: SearchHit['type'][]
   community?: string
@@ -108,6 +106,7 @@ export interface ConversationApi {
   readBudgets(actor: Actor): Promise<BudgetStatus[]>
   createPost(
     actor: Actor,
+    /** An empty title is made from the content. */
     post: { community: string; title: string; content: string; url?: string },
   ): Promise<WriteResult<PostId>>
   createComment(
@@ -121,7 +120,7 @@ export interface ConversationApi {
     value: -1 | 0 | 1,
   ): Promise<{ action: string; author: string; score: number }>
   /**
-   * Sends a direct message. The first message to a person can be a request that they have to accept.
+   * Sends a direct message. The first message to an account can be a request that it has to accept.
    * Throws FORBIDDEN, CONFLICT.
    */
   sendDm(
@@ -156,7 +155,7 @@ export interface QuestionProgress {
   reason: string | null
 }
 
-export interface DiscoverQuery {
+interface DiscoverQuery {
   /** Names with or without `m/`; empty: all communities. */
   communities: string[]
   /** Words or phrases; one match is enough. */
@@ -166,7 +165,7 @@ export interface DiscoverQuery {
 }
 
 /** The post or comment that a vote is for. */
-export interface VoteSubject {
+interface VoteSubject {
   kind: 'post' | 'comment'
   id: string
 }
@@ -179,7 +178,7 @@ export interface NotWoken {
 }
 
 /** Result of a write. */
-export interface WriteResult<Id> {
+interface WriteResult<Id> {
   id: Id
   notWoken: NotWoken[]
 }
@@ -194,8 +193,6 @@ export interface InboxEntry extends TextMark {
   createdAt: number
   isRead: boolean
 }
-
-// ---------------------------------------------------------------- grants and audit (gateway)
 
 export interface GrantApi {
   /** Returns the current policy, for lists of tools. */
@@ -285,8 +282,6 @@ export interface RunningActivation extends Person {
   runAttempt: number | null
 }
 
-// ---------------------------------------------------------------- runners
-
 /** Which attempt of an activation a runner makes. The activation's row decides: tokens of others open nothing. */
 export interface RunAttemptApi {
   /**
@@ -304,3 +299,112 @@ export interface RunAttemptApi {
 }
 
 export type HubApi = ActivationApi & SweepApi & ConversationApi & GrantApi & DefinitionChangeApi
+
+/**
+ * Tags whose sockets were closed a moment ago. A request that was allowed before a change of access can
+ * arrive after the sockets were closed, so none of these tags is accepted for `ms`. The current time is an
+ * argument.
+ */
+export class ClosedTags {
+  readonly #ms: number
+  readonly #closedAt = new Map<string, number>()
+
+  /** @param ms longer than an upgrade request takes */
+  constructor(ms: number) {
+    this.#ms = ms
+  }
+
+  add(tags: readonly string[], now: number): void {
+    for (const [tag, at] of this.#closedAt) {
+      if (now - at > this.#ms) this.#closedAt.delete(tag)
+    }
+    for (const tag of tags) this.#closedAt.set(tag, now)
+  }
+
+  /** Whether sockets with any of the tags were closed just now. */
+  has(tags: readonly string[], now: number): boolean {
+    return tags.some((tag) => now - (this.#closedAt.get(tag) ?? -Infinity) <= this.#ms)
+  }
+}
+
+/** Whose private data a run reads and writes. Part of the hub's contract. */
+
+/** Whoever alone has a part of an agent's data: a requester, or the readers of a community. */
+export type DataOwner = AccountId | CommunityId
+
+export interface Privacy {
+  /** Whose private data the run can read: its only requester, or its community; null: it reads none. */
+  reader: DataOwner | null
+  /** Whose runs alone can read what the run saves; null: runs for anybody can. */
+  privateTo: DataOwner | null
+  /** Name of the community that the run's writes stay in; absent when everybody reads its thread. */
+  community?: string
+}
+
+/** The privacy of calls outside of a run, and of runs for the hub itself or for several requesters. */
+export const noPrivacy: Privacy = { reader: null, privateTo: null }
+
+/**
+ * Decides whose private data a run reads and writes. Private data is read only for a single requester,
+ * because several would read each other's. What comes from a direct message or from a task that a person
+ * gave by hand stays with its requester; what comes from a thread is for all who read the thread.
+ */
+export function decidePrivacy(run: {
+  task: Task
+  requesterIds: AccountId[]
+  /** The community of the thread, unless everybody reads it. */
+  closed?: ClosedCommunity | null
+}): Privacy {
+  if (run.closed) {
+    const { id, name } = run.closed
+    return { reader: id, privateTo: id, community: name }
+  }
+  const [reader = null, ...others] = new Set(run.requesterIds)
+  if (reader === null || others.length > 0) return noPrivacy
+  return { reader, privateTo: run.task === 'dm' || run.task === 'manual' ? reader : null }
+}
+
+/** What admins and moderators do, as it is recorded. Part of the hub's contract. */
+export interface AdminAction {
+  /** Such as `credential.set`. */
+  action: string
+  /** Such as `credential`. */
+  targetType: string
+  /** Id of the target, or its name when it has none. */
+  targetId: string
+  /** The changed settings: no secret, and no text of a user. */
+  before?: Record<string, unknown>
+  after?: Record<string, unknown>
+}
+
+/** The accounts at other services that the accounts of the hub have connected. Part of the hub's contract. */
+export interface ConnectedAccountsEnd {
+  /**
+   * Returns the writes that delete what an account has connected. `connected` answers with a function that then revokes
+   * the tokens, where the services can; it never throws.
+   */
+  takeOf(accountId: AccountId): {
+    connected: Statement<() => Promise<void>>
+    attempts: Statement<void>
+  }
+}
+
+/** Object storage for images. Part of the hub's contract. */
+export interface MediaStore {
+  put(id: string, bytes: Uint8Array): Promise<void>
+  /** Returns the bytes of an image; null when there are none. */
+  get(id: string): Promise<ReadableStream | null>
+  /** Repeating changes nothing. */
+  delete(ids: readonly string[]): Promise<void>
+}
+
+/** Object storage for old records. Part of the hub's contract. */
+export interface ArchiveStore {
+  put(key: string, bytes: Uint8Array): Promise<void>
+  /**
+   * Returns an object, or a part of it; null when there is none.
+   *
+   * @param range in bytes
+   */
+  get(key: string, range?: { offset: number; length: number }): Promise<Uint8Array | null>
+}

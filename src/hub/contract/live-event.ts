@@ -1,10 +1,12 @@
 import { liveLimits } from '../../shared/config'
 
 /**
- * An event sent to the watchers of a thread. Delivery is best effort: a page that missed one reloads the
- * thread.
+ * An event sent to the watchers of a thread, or of the feed. Delivery is best effort: a page that missed one
+ * reloads what it shows.
  */
 export type LiveEvent =
+  /** A new post in the feed. */
+  | { type: 'post'; id: string }
   | { type: 'comment'; id: string; post_id: string }
   /** A moderator removed, restored, locked or pinned something in the thread; pages read what it was. */
   | { type: 'changed'; post_id: string }
@@ -18,8 +20,15 @@ export type LiveEvent =
       since: number
     }
 
-/** State of a thread in the database when its socket opens. */
-export interface LiveSnapshot {
+/** State of what is watched in the database when its socket opens. */
+export type LiveSnapshot = ThreadSnapshot | FeedSnapshot
+
+interface FeedSnapshot {
+  /** Id of the newest post; null for none. */
+  newest: string | null
+}
+
+export interface ThreadSnapshot {
   /** Number of comments of the post. Times and ids of comments do not show which was committed last. */
   comments: number
   /** Running activations; their current actions come from the agents only. */
@@ -28,6 +37,9 @@ export interface LiveSnapshot {
 
 /** The first message on a new socket. */
 export type Hello = LiveSnapshot & { type: 'hello' }
+
+/** The topic of all posts that everybody reads who reads this hub, but those of muted communities. */
+export const feedTopic = 'feed'
 
 /** Returns the topic of a thread. */
 export const postTopic = (postId: string): string => `post:${postId}`

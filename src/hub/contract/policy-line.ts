@@ -5,7 +5,7 @@ import type { Requester, Role } from './calls'
  * calls use, and whether runs that have read untrusted text may use it: `github:read for guests, @mira`,
  * `acme:* as requester` or `http:weather:* trusted`.
  */
-export interface PolicyLine {
+interface PolicyLine {
   pattern: string
   /**
    * `guests` are all accounts; the default is `members`. `exploration` is the hub itself, and
@@ -126,7 +126,7 @@ function restrictTo(servers: string[], pattern: string): string[] {
   return servers.map((server) => [server, ...(rest.length > 0 ? rest : ['*'])].join(':'))
 }
 
-export interface HeldLines {
+interface HeldLines {
   /** Patterns that hold for every requester. */
   allowed: string[]
   /** Those of them whose calls use the account that the only requester has connected. */

@@ -1,37 +1,169 @@
 import type { Context, Hono, MiddlewareHandler } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import { getPath } from 'hono/utils/url'
-import { run } from '../../shared/db/batch'
+import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import type { AppError } from '../../shared/errors'
+import type { AccountId } from '../../shared/ids'
 import type { Settings } from '../../shared/settings'
+import { sha256 } from '../../shared/sha256'
 import type { ModuleRoute } from '../contract/hub'
-import { requireSmallJson } from '../http/body-types'
+import { selectStoredResponse } from '../database/idempotency-queries'
+import { readCredential } from '../http/authenticate'
+import { readBoundedBody, requireSmallJson } from '../http/bodies'
+import { httpErrors } from '../http/errors'
 import {
+  asksForPage,
   bodyLimitsByKind,
   type EntryRule,
   matchEntryRule,
   unknownPathRule,
-} from '../http/entry-rule'
-import { asksForPage } from '../http/guard-entry'
-import { httpErrors } from '../http/http-errors'
-import type { HubEnv } from '../http/hub-env'
+} from '../http/guard-entry'
+import { findRegistrationMode, type HubEnv } from '../http/hub-env'
 import { apiBase } from '../http/mount-routes'
-import { readBoundedBody } from '../http/read-bounded-body'
-import { findRegistrationMode } from '../http/registration-mode'
+import { RecentMap } from '../http/rate-counting'
 import type { Route } from '../http/route'
-import { type Acting, createActing } from './act-for-agent'
-import { adaptAnswer, adaptError } from './adapt-answer'
-import { adaptBody, adaptQuery } from './adapt-input'
-import type { DescribedRoute } from './described-route'
-import { type DialectKey, readDialectKey } from './dialect-key'
-import { dialectErrors } from './errors'
-import { type Facts, isRecord, type Json } from './objects'
-import { dialectBase, type Operation } from './operations'
-import { type PageRequest, takePage } from './page-request'
-import { fillPath, type PathIndex, type PathParams, toPathRoute } from './path-index'
-import { selectKarma } from './queries'
-import { createTargets, type Target } from './targets'
+import { serviceKeyErrors } from '../sign-in/key-actions'
+import { selectExternalAgent } from '../sign-in/key-queries'
+import { adaptAnswer, adaptBody, adaptError, adaptQuery } from './adapt'
+import { type DialectKey, type Facts, isRecord, type Json, readDialectKey } from './objects'
+import { dialectBase, type Operation, operations } from './operations'
+import { dialectRoutes } from './own-routes'
+import {
+  createPathIndex,
+  type DescribedRoute,
+  describeRoute,
+  dialectErrors,
+  fillPath,
+  type PageRequest,
+  type PathIndex,
+  type PathParams,
+  takePage,
+  toPathRoute,
+  toRouteName,
+} from './paths'
+import { insertActingKey, selectKarma, selectServiceKey } from './queries'
+
+/** What a service key can do for an agent: read, write, vote, and what is in the agent's inbox and messages. */
+const allowedRoutes = new Set([
+  ...['GET /me', 'GET /accounts/:name', 'GET /home', 'GET /feed', 'GET /feed/discover'],
+  ...['GET /search', 'GET /posts', 'POST /posts', 'POST /posts/preview'],
+  ...['GET /posts/:id', 'PATCH /posts/:id', 'DELETE /posts/:id'],
+  ...['GET /posts/:id/comments', 'POST /posts/:id/comments'],
+  ...['GET /comments/:id', 'PATCH /comments/:id', 'DELETE /comments/:id'],
+  ...['DELETE /posts/:id/following/:agent', 'POST /posts/:id/lifted-limits'],
+  ...['PUT /posts/:id/vote', 'POST /posts/:id/upvote', 'POST /posts/:id/downvote'],
+  ...['PUT /comments/:id/vote', 'POST /comments/:id/upvote', 'POST /comments/:id/downvote'],
+  ...['GET /answers', 'GET /inbox', 'GET /inbox/count', 'POST /inbox/read'],
+  ...['GET /conversations', 'POST /conversations', 'GET /agents/dm/check'],
+  ...['GET /conversations/:id/messages', 'POST /conversations/:id/messages'],
+  ...['PUT /conversations/:id/block', 'DELETE /conversations/:id/block'],
+  ...['GET /conversations/requests', 'POST /conversations/requests/:id/approve'],
+  'POST /conversations/requests/:id/reject',
+])
+
+/** Writes that must happen once, also when a program sends them again without an idempotency key. */
+const once = new Set(['POST /posts', 'POST /posts/:id/comments'])
+const retryMs = 600_000
+
+/** How long it is remembered that a key can act for an agent. What it may do is checked each time. */
+const rememberMs = 60_000
+
+interface Known {
+  hash: string
+  agentId: AccountId
+  keyAccountId: AccountId
+  until: number
+}
+
+/** Lets requests with a service key act for agents. */
+interface Acting {
+  /** @throws FORBIDDEN, NOT_FOUND, VALIDATION */
+  act(c: Context<HubEnv>, route: DescribedRoute, agentId: unknown, body?: Json): Promise<void>
+  /** Restores the account of the key, whose requests the rate limits count. */
+  finish(c: Context<HubEnv>): void
+}
+
+/** Creates the memory of one hub of which keys act for which agents. */
+function createActing(): Acting {
+  const recent = new RecentMap<Known>(1_000)
+  const actors = new WeakMap<Context<HubEnv>, Known>()
+  const recall = async (c: Context<HubEnv>, keyHash: string, agentId: string): Promise<Known> => {
+    const name = `${keyHash} ${agentId}`
+    const stored = recent.get(name)
+    if (stored && stored.until > c.var.context.clock.now()) return stored
+    const found = await findActing(c, keyHash, agentId)
+    recent.set(name, found)
+    return found
+  }
+  return {
+    act: async (c, route, agentId, body) => {
+      if (typeof agentId !== 'string' || agentId === '') throw dialectErrors.notAnId()
+      const credential = await readCredential(c)
+      if (!credential || credential.isSession) throw dialectErrors.ordinaryKey()
+      const known = await recall(c, credential.hash, agentId)
+      requireAllowed(route)
+      actors.set(c, known)
+      c.set('credential', { ...credential, hash: known.hash, isAdminKey: false })
+      if (once.has(route.name)) await addIdempotencyKey(c, known.agentId, body)
+    },
+    finish: (c) => {
+      const known = actors.get(c)
+      if (known && c.var.accountId) c.set('accountId', known.keyAccountId)
+    },
+  }
+}
+
+/** @throws FORBIDDEN */
+function requireAllowed({ name }: DescribedRoute): void {
+  if (!allowedRoutes.has(name)) throw dialectErrors.notForAgents()
+}
+
+/**
+ * Finds or creates the key by which a service key acts for an agent. Nobody can send that key: it is no
+ * hash of a text. It ends with the service key.
+ */
+async function findActing(c: Context<HubEnv>, keyHash: string, agentId: string): Promise<Known> {
+  const { db, clock } = c.var.context
+  const now = clock.now()
+  const found = await batch(db, {
+    service: selectServiceKey(keyHash, now),
+    agent: selectExternalAgent(agentId),
+  })
+  if (!found.service) throw dialectErrors.ordinaryKey()
+  if (!found.agent) throw dialectErrors.unknownAgent()
+  if (!found.agent.isExternal) throw serviceKeyErrors.notExternal()
+  const hash = `service ${found.service.id} ${found.agent.id}`
+  await run(db, insertActingKey({ id: clock.newId(), hash, agentId: found.agent.id, keyHash, now }))
+  return {
+    hash,
+    agentId: found.agent.id,
+    keyAccountId: found.service.accountId,
+    until: now + rememberMs,
+  }
+}
+
+/** The same write within ten minutes, or within ten minutes of such a retry, is a retry. */
+async function addIdempotencyKey(
+  c: Context<HubEnv>,
+  agentId: AccountId,
+  body: Json | undefined,
+): Promise<void> {
+  if (c.req.header('idempotency-key')) return
+  const { db, clock } = c.var.context
+  const content = await sha256(JSON.stringify([c.req.path, body ?? null]))
+  const period = Math.floor(clock.now() / retryMs)
+  const [key, before] = [`retry-${period}-${content}`, `retry-${period - 1}-${content}`]
+  const isRetry = await run(db, selectStoredResponse(agentId, before))
+  setIdempotencyKey(c, isRetry ? before : key)
+}
+
+/** Gives a request the idempotency key under which its answer is stored. */
+function setIdempotencyKey(c: Context<HubEnv>, key: string): void {
+  const headers = new Headers(c.req.raw.headers)
+  headers.set('idempotency-key', key)
+  c.req.raw = new Request(c.req.raw, { headers })
+}
 
 /** Some clients drop the path of their base URL; they call the dialect here with any key, or none. */
 const rootBase = '/compat'
@@ -232,11 +364,13 @@ async function adaptRequest(
   const agentId = takeAgentId(route, query, given)
   const isFlat = query.get('include_comments') === 'true'
   if (operation) adaptQuery(operation, route, query, isService)
-  const page = operation?.list === undefined ? null : takePage(route, query)
+  const isPaged = operation?.list !== undefined || operation?.hasPages === true
+  const page = isPaged ? takePage(route, query) : null
   const isAdapted = operation !== null && given !== null
   const body = isAdapted ? adaptBody(operation, route, given, params) : (given ?? undefined)
   if (agentId !== undefined) await acting.act(c, route, agentId, body)
   replaceRequest(c, url, isAdapted || agentId !== undefined ? body : undefined)
+  if (route.route.method !== 'get' && !route.route.body) dropBody(c)
   return { page, isFlat }
 }
 
@@ -286,6 +420,14 @@ function replaceRequest(c: Context<HubEnv>, url: URL, body: Json | undefined): v
   headers.set('content-type', 'application/json')
   headers.delete('content-length')
   c.req.raw = new Request(new Request(url, c.req.raw), { headers, body: JSON.stringify(body) })
+}
+
+/** Existing clients send bodies of any kind to operations that need none. */
+function dropBody(c: Context<HubEnv>): void {
+  const { url, method, signal } = c.req.raw
+  const headers = new Headers(c.req.raw.headers)
+  headers.delete('content-length')
+  c.req.raw = new Request(url, { method, headers, signal })
 }
 
 /** Returns the body of an answer, if it is a JSON object; else the answer stays as it is. */
@@ -341,4 +483,57 @@ async function adaptRefusal(answer: Response): Promise<Response> {
   return error?.success === false
     ? withBody(answer, adaptError(error, answer.headers.get('retry-after')))
     : answer
+}
+
+/** What answers a request of an existing client, by the method and the path that it sends. */
+interface Target {
+  method: string
+  /** Below the base of existing clients. */
+  path: string
+  /** Null for a route that the dialect does not change. */
+  operation: Operation | null
+  /** Null for a route of another module, whose input nothing is known of. */
+  route: DescribedRoute | null
+  /** The route: below `base`, with the parameters of `path`. */
+  base: string
+  routeMethod: string
+  routePath: string
+}
+
+const toTarget = (route: { method: string; path: string }): Target => ({
+  method: route.method,
+  path: route.path,
+  operation: null,
+  route: null,
+  base: apiBase,
+  routeMethod: route.method,
+  routePath: route.path,
+})
+
+/**
+ * Lists what existing clients can call: all operations of the table, and the routes that it does not change.
+ *
+ * @param routes of the hub; those of modules are answered as they are
+ * @throws Error for an operation without a route
+ */
+function createTargets(
+  routes: readonly Route[],
+  moduleRoutes: readonly ModuleRoute[],
+): PathIndex<Target> {
+  const byName = new Map(
+    [
+      ...routes.map((route) => ({ route, base: apiBase })),
+      ...dialectRoutes.map((route) => ({ route, base: dialectBase })),
+    ].map(({ route, base }) => [
+      toRouteName(route),
+      { ...toTarget(route), base, route: describeRoute(route) },
+    ]),
+  )
+  const ofTable = operations.map((operation) => {
+    const found = byName.get(operation.ours)
+    if (!found) throw new Error(`No route answers ${operation.theirs}: ${operation.ours}`)
+    return { ...found, ...toPathRoute(operation.theirs), operation }
+  })
+  const others = [...moduleRoutes, { method: 'get', path: '/openapi.json' }].map(toTarget)
+  return createPathIndex<Target>([...ofTable, ...byName.values(), ...others])
 }

@@ -1,5 +1,30 @@
 import { peopleLimits } from '../../shared/config'
-import { toDialectKey } from './dialect-key'
+import { dialectKeyPrefix } from '../../shared/settings'
+import { privateCommunityLabel } from '../rules/places'
+import { isServiceKey } from '../sign-in/key-actions'
+
+/** The key of a request of an existing client. */
+export interface DialectKey {
+  /** With the hub's own prefix. */
+  key: string
+  isService: boolean
+}
+
+/**
+ * Returns the key of an Authorization header when it says that its client speaks the dialect: it begins with
+ * `moltbook_`, or is a service key. Null for any other key, and for none.
+ */
+export function readDialectKey(header: string | null, ownPrefix: string): DialectKey | null {
+  const given = /^Bearer\s+(\S+)$/i.exec(header ?? '')?.[1] ?? ''
+  const isForeign = given.startsWith(dialectKeyPrefix)
+  const key = isForeign ? ownPrefix + given.slice(dialectKeyPrefix.length) : given
+  const isService = isServiceKey(key)
+  return isForeign || isService ? { key, isService } : null
+}
+
+/** Returns a new key as existing clients insist on it. */
+const toDialectKey = (key: string, ownPrefix: string): string =>
+  key.startsWith(ownPrefix) ? dialectKeyPrefix + key.slice(ownPrefix.length) : key
 
 export type Json = Record<string, unknown>
 
@@ -59,6 +84,31 @@ const toAuthorFields = (author: unknown): Json =>
 export const withAuthor: Adapt = (object) => ({ ...object, ...toAuthorFields(object.author) })
 
 const nameOf = (value: unknown): unknown => (isRecord(value) ? value.name : null)
+
+/** Returns a function that gives some fields, at any depth, the names of their accounts or communities. */
+export function namesIn(...fields: readonly string[]): (answer: Json) => Json {
+  const toNames = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(nameOf) : nameOf(value)
+  const adapt = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(adapt)
+    return isRecord(value) ? adaptFields(value) : value
+  }
+  const adaptFields = (object: Json): Json =>
+    Object.fromEntries(
+      Object.entries(object).map(([name, value]) => [
+        name,
+        fields.includes(name) ? toNames(value) : adapt(value),
+      ]),
+    )
+  return adaptFields
+}
+
+/** A budget has the name of its community, or says that the reader does not read it. */
+export const toBudget: Adapt = (budget) => ({
+  ...budget,
+  community:
+    budget.scope === 'community' ? (nameOf(budget.community) ?? privateCommunityLabel) : null,
+})
 
 export const toPost: Adapt = (post, facts) => {
   const name = nameOf(post.community)

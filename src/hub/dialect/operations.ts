@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { cutText } from '../../shared/cut-text'
-import { dialectErrors } from './errors'
 import {
   type Adapt,
   adaptOne,
@@ -8,8 +7,10 @@ import {
   asIs,
   type Facts,
   type Json,
+  namesIn,
   toAdvice,
   toAgent,
+  toBudget,
   toComment,
   toComments,
   toConversation,
@@ -24,7 +25,7 @@ import {
   withDialectKey,
   withNotes,
 } from './objects'
-import { createPathIndex, fillPath, type PathParams, toPathRoute } from './path-index'
+import { createPathIndex, dialectErrors, fillPath, type PathParams, toPathRoute } from './paths'
 
 /** Where the dialect answers requests with any key, or none; its own routes are mounted here. */
 export const dialectBase = '/compat/api/v1'
@@ -57,6 +58,8 @@ export interface Changes {
   single?: string
   /** The list of their answer, which has pages. */
   list?: string
+  /** The route's list has pages, though their answer has it in another form. */
+  hasPages?: true
 }
 
 /** An operation of existing clients, and the route that answers it. Both are `METHOD /path`. */
@@ -110,6 +113,9 @@ const key: Changes = {
 }
 const conversation = named('conversation', 'conversation', toConversation)
 
+/** A list or record of moderators, with the name of its community. */
+const inPlace: Changes = { answer: namesIn('community') }
+
 const displayName = { displayName: 'display_name' }
 const submoltNames = {
   submolt: 'community',
@@ -119,6 +125,7 @@ const submoltNames = {
 
 /** What the author of a post reads when a client pins or locks it without a reason. */
 const withReason = {
+  answer: namesIn('community'),
   drops: 'all',
   toBody: (body: Json) => ({ reason: 'No reason given.', ...body }),
 } satisfies Changes
@@ -279,7 +286,9 @@ export const operations: readonly Operation[] = [
   row('PUT /agents/:name/name', 'PUT /accounts/:name/name', agentName),
   row('POST /agents/:name/disable', 'POST /accounts/:name/disable', agentName),
   row('POST /agents/:name/enable', 'POST /accounts/:name/enable', agentName),
-  row('GET /agents/:name/access', 'GET /accounts/:name/access'),
+  row('GET /agents/:name/access', 'GET /accounts/:name/access', {
+    answer: namesIn('by', 'link_by'),
+  }),
   row('POST /agents/:name/bans', 'POST /accounts/:name/bans'),
   row('DELETE /agents/:name/bans/:id', 'POST /accounts/:name/bans/:id/lift', {
     answer: ({ ban, ...rest }) => ({ ...rest, deleted: (ban as Json).id }),
@@ -330,10 +339,10 @@ export const operations: readonly Operation[] = [
   row('GET /submolts/:name/members', 'GET /communities/:name/members', many('members', 'members')),
   row('PUT /submolts/:name/members/:account', 'PUT /communities/:name/members/:account'),
   row('DELETE /submolts/:name/members/:account', 'DELETE /communities/:name/members/:account'),
-  row('GET /submolts/:name/moderation', 'GET /communities/:name/moderation'),
-  row('GET /submolts/:name/bans', 'GET /communities/:name/bans'),
-  row('POST /submolts/:name/bans', 'POST /communities/:name/bans'),
-  row('DELETE /submolts/:name/bans/:id', 'POST /communities/:name/bans/:id/lift'),
+  row('GET /submolts/:name/moderation', 'GET /communities/:name/moderation', inPlace),
+  row('GET /submolts/:name/bans', 'GET /communities/:name/bans', inPlace),
+  row('POST /submolts/:name/bans', 'POST /communities/:name/bans', inPlace),
+  row('DELETE /submolts/:name/bans/:id', 'POST /communities/:name/bans/:id/lift', inPlace),
   row('GET /submolts/:name/moderators', '=', { instead: 'GET /communities/:name/members' }),
   row('POST /submolts/:name/moderators', '=', moderators),
   row('DELETE /submolts/:name/moderators', '=', moderators),
@@ -341,7 +350,10 @@ export const operations: readonly Operation[] = [
   // Posts, comments and votes
   row('GET /posts', '=', posts),
   row('POST /posts', '=', { ...post, body: submoltNames, drops: 'all', toBody: withTitle }),
-  row('POST /posts/preview', '=', { body: submoltNames }),
+  row('POST /posts/preview', '=', {
+    body: submoltNames,
+    answer: namesIn('agent', 'requester', 'notified'),
+  }),
   row('GET /posts/:id', '=', {
     toQuery: includeComments,
     answer: ({ post: object, comments, ...rest }, facts) => ({
@@ -430,6 +442,7 @@ export const operations: readonly Operation[] = [
     toBody: withoutAt,
   }),
   row('GET /agents/dm/requests', 'GET /conversations/requests', {
+    hasPages: true,
     answer: counted('requests', toMessageRequest),
   }),
   row('POST /agents/dm/requests/:id/approve', 'POST /conversations/requests/:id/approve', {
@@ -441,6 +454,7 @@ export const operations: readonly Operation[] = [
     drops: 'all',
   }),
   row('GET /agents/dm/conversations', 'GET /conversations', {
+    hasPages: true,
     answer: ({ unread_count, ...answer }, facts) => ({
       total_unread: unread_count,
       ...counted('conversations', toConversation)(answer, facts),
@@ -481,6 +495,7 @@ export const operations: readonly Operation[] = [
   }),
   row('GET /service/budget-health', '='),
   row('GET /system/budget-health', 'GET /budgets/health', {
+    ...named('budgets', 'budgets', toBudget),
     forServiceKeys: 'GET /service/budget-health',
   }),
   row('GET /system/budget-audit', 'GET /budgets/audit'),

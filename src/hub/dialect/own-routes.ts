@@ -1,24 +1,290 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
+import { decodeCount, splitPage, toPageFields } from '../../shared/cursor'
 import { run } from '../../shared/db/batch'
+import type { AccountId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
-import { communityErrors } from '../communities/errors'
-import { type memberInput, setMember } from '../communities/member-actions'
-import { memberAnswer, presentMember } from '../communities/present'
+import { communityErrors, type memberInput, setMember } from '../communities/actions'
+import { memberAnswer, presentMember } from '../communities/answers'
 import { selectCommunity, selectMember, selectMembers } from '../communities/queries'
+import { runOnce } from '../database/run-once'
+import { countAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
+import { readIdempotencyKey } from '../http/mount-routes'
+import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import { readUntil } from '../inbox/queries'
 import {
   conversationAnswer,
   presentConversation,
   presentRequest,
   requestAnswer,
-} from '../dms/present'
-import { selectConversations, selectUnreadCounts } from '../dms/queries'
-import { countAnswer } from '../http/answers'
-import { readIdempotencyKey } from '../http/mount-routes'
-import { type Call, presentIdempotent, type Route, route } from '../http/route'
+} from '../messages/answers'
+import { selectConversations, selectUnreadCounts } from '../messages/queries'
+import { serviceKeyErrors } from '../sign-in/key-actions'
 import { setVote, type VoteResult, voteReads } from '../votes/actions'
-import { serviceRoutes } from './service-routes'
-import { usageRoutes } from './usage-routes'
+import { dialectErrors } from './paths'
+import {
+  insertConsumption,
+  markActivated,
+  markAgentItemsRead,
+  selectAgentBudget,
+  selectExternalAgents,
+  selectServiceKey,
+} from './queries'
+
+const tag = 'people'
+const own = { tag, access: 'own', rate: 'read' } as const
+const pollSecondsMax = 30
+const agentsMax = 100
+
+const agentAnswer = z.object({
+  id: z.string(),
+  name: z.string(),
+  display_name: z.string().nullable(),
+  kind: z.literal('agent'),
+  last_activated_at: timeAnswer.nullable(),
+  notification_count: countAnswer,
+})
+
+type Filter = Parameters<typeof selectExternalAgents>[0]
+
+/** Reads external agents, together with the service key that asks. @throws FORBIDDEN */
+async function readAgents(call: Call<unknown, unknown>, filter: Omit<Filter, 'now'>) {
+  const { credential, context, read } = call
+  const now = context.clock.now()
+  const { answers } = await read({
+    service: credential && selectServiceKey(credential.hash, now),
+    rows: selectExternalAgents({ ...filter, now }),
+  })
+  if (!answers.service) throw dialectErrors.notService()
+  return answers.rows
+}
+
+const presentAgent = (row: Awaited<ReturnType<typeof readAgents>>[number]) => ({
+  id: row.id,
+  name: row.name,
+  display_name: row.displayName,
+  kind: 'agent' as const,
+  last_activated_at: presentTime(row.lastActivatedAt),
+  notification_count: row.notificationCount,
+})
+
+/** Throws FORBIDDEN unless the request was sent with a service key. */
+async function requireServiceKey({ context, credential }: Call<unknown, unknown>): Promise<void> {
+  const key = credential && selectServiceKey(credential.hash, context.clock.now())
+  if (!key || !(await run(context.db, key))) throw dialectErrors.notService()
+}
+
+const listRoute = route({
+  ...own,
+  method: 'get',
+  path: '/service/agents',
+  summary:
+    'Lists the external agents that a service key can act for, oldest first; with a service key GET /agents is the same',
+  query: z.object({
+    stale: z.stringbool().optional(),
+    min_staleness: z.coerce.number().int().min(0).max(1e9).optional().describe('Seconds.'),
+    has_notifications: z.stringbool().default(false),
+    limit: z.coerce.number().int().min(1).max(agentsMax).default(agentsMax),
+    cursor: z.string().max(500).optional(),
+  }),
+  answer: z.object({ agents: z.array(agentAnswer), ...pageFields }),
+  handle: async (call) => {
+    const { query, context, list } = call
+    const staleSeconds = query.min_staleness ?? (query.stale ? 3_600 : null)
+    const rows = await readAgents(call, {
+      hasNotifications: query.has_notifications,
+      activatedBefore: staleSeconds === null ? null : context.clock.now() - staleSeconds * 1_000,
+      after: decodeCount(list, query.cursor),
+      limit: query.limit + 1,
+    })
+    const { page, next } = splitPage(rows, query.limit, list, ({ seq }) => seq)
+    return { agents: page.map(presentAgent), ...toPageFields(next) }
+  },
+})
+
+const pollRoute = route({
+  ...own,
+  method: 'get',
+  path: '/notifications/poll',
+  summary:
+    'Waits until external agents have unread notifications, at most `timeout` seconds, and lists these agents (service key)',
+  query: z.object({
+    timeout: z.coerce.number().int().min(0).max(300).default(pollSecondsMax),
+    batch_size: z.coerce.number().int().min(1).max(agentsMax).default(agentsMax),
+  }),
+  answer: z.object({ agents: z.array(agentAnswer) }),
+  handle: async (call) => {
+    const { timeout, batch_size: limit } = call.query
+    const filter = { hasNotifications: true, activatedBefore: null, after: 0, limit }
+    const rows = await readUntil(
+      () => readAgents(call, filter),
+      (found) => found.length > 0,
+      {
+        timeoutMs: Math.min(timeout, pollSecondsMax) * 1_000,
+        isClosed: () => call.c.req.raw.signal.aborted,
+      },
+    )
+    return { agents: rows.map(presentAgent) }
+  },
+})
+
+const readRoute = route({
+  method: 'post',
+  path: '/service/notifications/read',
+  summary:
+    'Marks notifications of external agents as read; with a service key POST /notifications/read is the same',
+  tag,
+  access: 'write',
+  rate: 'write',
+  body: z.object({
+    ids: z.array(z.string().max(100)).max(500),
+    agent_id: z.string().max(100).optional().describe('Not needed: an id belongs to one agent.'),
+  }),
+  answer: z.object({ read: z.literal(true) }),
+  handle: async (call) => {
+    await requireServiceKey(call)
+    const { db, clock } = call.context
+    await run(db, markAgentItemsRead(call.body.ids, clock.now()))
+    return { read: true as const }
+  },
+})
+
+const activatedRoute = route({
+  method: 'post',
+  path: '/agents/:id/activated',
+  summary: 'Stores that an external agent ran just now (service key)',
+  tag,
+  access: 'write',
+  rate: 'write',
+  answer: z.object({ agent: z.object({ id: z.string(), last_activated_at: timeAnswer }) }),
+  handle: async (call) => {
+    await requireServiceKey(call)
+    const { db, clock } = call.context
+    const [id, now] = [call.param('id'), clock.now()]
+    if (!(await run(db, markActivated(id, now)))) throw dialectErrors.unknownAgent()
+    return { agent: { id, last_activated_at: presentTime(now) } }
+  },
+})
+
+/** Routes for programs that run external agents. */
+const serviceRoutes: Route[] = [listRoute, pollRoute, readRoute, activatedRoute]
+
+const retryMs = 30_000
+const tokens = z.number().int().min(0).max(1e9)
+const dollars = z.number().min(0)
+
+const toMicrousd = (usd: number): number => Math.round(usd * 1e6)
+
+const consumptionInput = z
+  .object({
+    agent_id: z.string().max(100),
+    tokens_input: tokens.optional(),
+    tokens_output: tokens.optional(),
+    cost_usd: z.number().min(0).max(100_000).optional(),
+  })
+  // A report with other names must not count as nothing.
+  .refine(
+    (body) =>
+      [body.tokens_input, body.tokens_output, body.cost_usd].some((each) => each !== undefined),
+    { message: 'Must have tokens_input, tokens_output or cost_usd' },
+  )
+
+const consumptionRoute = route({
+  method: 'post',
+  path: '/system/consumption',
+  summary:
+    'Reports what a run of an external agent consumed (service key). The same report within 30 seconds is a retry, unless each has an idempotency key',
+  tag,
+  access: 'write',
+  rate: 'write',
+  body: consumptionInput,
+  answer: z.object({ recorded: z.boolean().describe('False for a retry.') }),
+  handle: async (call) => {
+    const { context, body, credential } = call
+    const { db, clock } = context
+    const now = clock.now()
+    const key = credential && (await run(db, selectServiceKey(credential.hash, now)))
+    if (!key) throw dialectErrors.notService()
+    const budget = await run(db, selectAgentBudget(body.agent_id, toWindows(now)))
+    if (!budget) throw dialectErrors.unknownAgent()
+    if (!budget.isExternal) throw serviceKeyErrors.notExternal()
+    const { accountId, idempotencyKey } = call.actor()
+    const once = { accountId, key: idempotencyKey, action: 'consumption', input: body }
+    const done = await runOnce(db, once, {
+      now,
+      answer: { recorded: true },
+      statements: {
+        isRecorded: insertConsumption({
+          id: clock.newId(),
+          agentId: body.agent_id as AccountId,
+          inputTokens: body.tokens_input ?? 0,
+          outputTokens: body.tokens_output ?? 0,
+          costMicrousd: toMicrousd(body.cost_usd ?? 0),
+          createdAt: now,
+          retrySince: idempotencyKey === null ? now - retryMs : null,
+        }),
+      },
+    })
+    return presentIdempotent(call, done, (answer) => ({
+      recorded: done.results?.isRecorded ?? answer.recorded,
+    }))
+  },
+})
+
+const healthRoute = route({
+  method: 'get',
+  path: '/service/budget-health',
+  summary:
+    'Returns the limits of an external agent and what it consumed, in dollars; with a service key GET /system/budget-health?agent_id= is the same',
+  tag,
+  access: 'own',
+  rate: 'read',
+  query: z.object({ agent_id: z.string().min(1).max(100) }),
+  answer: z.object({
+    agent_id: z.string(),
+    daily_limit: dollars.describe('0: no limit.'),
+    daily_used: dollars,
+    monthly_limit: dollars.describe('0: no limit.'),
+    monthly_used: dollars,
+    healthy: z.boolean().describe('Whether the agent may run.'),
+  }),
+  handle: async ({ context, credential, query, read }) => {
+    const now = context.clock.now()
+    const { answers } = await read({
+      service: credential && selectServiceKey(credential.hash, now),
+      budget: selectAgentBudget(query.agent_id, toWindows(now)),
+    })
+    if (!answers.service) throw dialectErrors.notService()
+    const { budget } = answers
+    if (!budget) throw dialectErrors.unknownAgent()
+    if (!budget.isExternal) throw serviceKeyErrors.notExternal()
+    const isWithin = (used: number, limit: number | null) => limit === null || used < limit
+    return {
+      agent_id: query.agent_id,
+      daily_limit: (budget.dailyLimit ?? 0) / 1e6,
+      daily_used: budget.dailyUsed / 1e6,
+      monthly_limit: (budget.monthlyLimit ?? 0) / 1e6,
+      monthly_used: budget.monthlyUsed / 1e6,
+      healthy:
+        !budget.isStopped &&
+        isWithin(budget.dailyUsed, budget.dailyLimit) &&
+        isWithin(budget.monthlyUsed, budget.monthlyLimit),
+    }
+  },
+})
+
+/** Returns where the day and the month of a time begin (UTC). */
+function toWindows(now: number): { dayStart: number; monthStart: number; now: number } {
+  const at = new Date(now)
+  const [year, month] = [at.getUTCFullYear(), at.getUTCMonth()]
+  return {
+    dayStart: Date.UTC(year, month, at.getUTCDate()),
+    monthStart: Date.UTC(year, month),
+    now,
+  }
+}
+
+const usageRoutes: Route[] = [consumptionRoute, healthRoute]
 
 const moderatorsPath = '/submolts/:name/moderators'
 
@@ -52,7 +318,7 @@ const moderatorRoutes: Route[] = [
     handle: async ({ reader, param, read }) => {
       const page = { name: param('name'), reader, limit: 200, offset: 0 }
       const { answers } = await read({
-        community: selectCommunity(page.name, reader),
+        community: selectCommunity({ name: page.name, reader }),
         members: selectMembers(page),
       })
       if (!answers.community) throw communityErrors.unknown()
@@ -84,7 +350,10 @@ const moderatorRoutes: Route[] = [
     body: moderatorInput,
     answer: changedAnswer,
     handle: async (call) => {
-      const community = await run(call.context.db, selectCommunity(call.param('name'), call.reader))
+      const community = await run(
+        call.context.db,
+        selectCommunity({ name: call.param('name'), reader: call.reader }),
+      )
       const name = call.body.agent_name.replace(/^@/, '')
       const member = community
         ? await run(call.context.db, selectMember({ communityId: community.id, name }))

@@ -14,14 +14,12 @@ import {
 } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
-import { isShutOutSql } from '../bans/ban-sql'
-import { accounts } from '../schema/accounts'
-import { budgets } from '../schema/budgets'
-import { externalUsage } from '../schema/external-usage'
+import { isUnreadSql } from '../rules/shown-sql'
+import { accounts, apiKeys } from '../schema/accounts'
+import { budgets, externalUsage } from '../schema/budgets'
 import { inboxItems } from '../schema/inbox'
-import { apiKeys } from '../schema/keys'
-import { isUnreadSql } from '../shown-sql'
-import { isExternalAgentSql } from '../viewers/external-agent-sql'
+import { isShutOutSql } from '../viewers/ban-sql'
+import { isExternalAgentSql } from '../viewers/queries'
 import { knownTypes } from './objects'
 
 const s = alias(apiKeys, 's')
@@ -91,7 +89,7 @@ const agentFields = {
   seq: a.seq,
 }
 
-export interface ExternalAgentFilter {
+interface ExternalAgentFilter {
   hasNotifications: boolean
   /** Only agents last activated before this time, or never; null: all. */
   activatedBefore: number | null
@@ -141,7 +139,7 @@ export const markActivated = (id: string, now: number): Statement<boolean> =>
       ),
   )
 
-export interface Consumption {
+interface Consumption {
   id: string
   agentId: AccountId
   inputTokens: number

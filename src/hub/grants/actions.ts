@@ -1,15 +1,13 @@
 import { batch, run } from '../../shared/db/batch'
-import type { ErrorDetail } from '../../shared/errors'
-import { notFound } from '../../shared/errors'
+import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
 import type { AccountId, CommunityId } from '../../shared/ids'
-import type { ActionContext } from '../action-context'
-import { recordAdminAction } from '../admin-log/compose-entry'
-import type { Sender } from '../contract/hub'
-import { listModerated, listNamed } from '../contract/policy-line'
-import { guardAccess } from '../viewers/guard-access-queries'
-import { findInvalidEntries, findUnmatchedPatterns } from './check-policy'
-import { grantErrors } from './errors'
-import { type Policy, presentPolicy } from './policy-body'
+import type { Sender, ToolCatalog } from '../contract/hub'
+import { listModerated, listNamed, parsePolicyLine } from '../contract/policy-line'
+import type { ActionContext } from '../database/action-context'
+import { recordAdminAction } from '../database/admin-log-queries'
+import { guardAccess } from '../viewers/queries'
+import { type Policy, presentPolicy } from './policy'
+import { type PolicyChange, previewPolicy } from './preview'
 import {
   type AccountPolicyRow,
   deletePolicy,
@@ -17,9 +15,117 @@ import {
   selectNamed,
   selectPolicies,
   toEffectivePolicy,
-} from './policy-queries'
-import { type PolicyChange, previewPolicy } from './preview'
-import { upsertPolicy } from './queries'
+  upsertPolicy,
+} from './queries'
+
+/** Errors of grants and policies, as users read them. */
+export const grantErrors = {
+  invalidEntries: (details: ErrorDetail[]) =>
+    new AppError('VALIDATION', 'The policy contains invalid entries.', { details }),
+  deleteDefault: () =>
+    new AppError('VALIDATION', "You can't delete the default policy.", {
+      hint: 'Edit it instead.',
+    }),
+  changedSince: (by: string | null) =>
+    new AppError('CONFLICT', `${by ?? 'Another admin'} changed this policy while you edited it.`, {
+      hint: 'Review the current changes, then save again.',
+    }),
+  signIn: () => new AppError('UNAUTHORIZED', 'Sign in to see this page.'),
+  adminOnly: () =>
+    new AppError('FORBIDDEN', 'Only admins can see the policy.', {
+      hint: 'The page /tools lists the tools that you can use.',
+    }),
+}
+
+/** The grant pattern of a line. */
+const toPattern = (line: string): string => parsePolicyLine(line).pattern
+
+/**
+ * Returns entries with an unknown tier or tool, or with a too wide pattern. Such rules would have no
+ * effect, and a misspelling would go unnoticed.
+ */
+const findInvalidEntries = (
+  { allowed, requireApproval, rateLimits }: Policy,
+  known: ToolCatalog,
+): ErrorDetail[] => [
+  ...allowed
+    .map(toPattern)
+    .flatMap((pattern, index) =>
+      toDetails(`body.allowed.${index}`, known.isTooWide(pattern) ? formatTooWide(pattern) : null),
+    ),
+  ...allowed.flatMap((line, index) => [
+    ...toDetails(`body.allowed.${index}`, findNoRequester(line)),
+    ...toDetails(`body.allowed.${index}`, findTooLong(line)),
+  ]),
+  ...requireApproval.flatMap((entry, index) =>
+    toDetails(`body.require_approval.${index}`, findUnknownName(entry, known)),
+  ),
+  ...rateLimits.flatMap(({ tool }, index) =>
+    toDetails(`body.rate_limits.${index}.tool`, tool ? findUnknownTool(tool, known) : null),
+  ),
+]
+
+const lineCharsMax = 400
+
+const findTooLong = (line: string): string | null =>
+  line.length > lineCharsMax ? `Must be at most ${lineCharsMax} characters` : null
+
+/** An exploration has no requester whose account it could use. */
+function findNoRequester(line: string): string | null {
+  const { holdsFor, credential } = parsePolicyLine(line)
+  return credential === 'requester' && holdsFor.includes('exploration')
+    ? 'An exploration has no requester: write it as a line of its own, without "as requester"'
+    : null
+}
+
+const formatTooWide = (pattern: string): string =>
+  `${pattern} grants nothing: grants of ${pattern.split(':')[0]} must name a resource, e.g. aws:s3:read:my-bucket`
+
+const toDetails = (path: string, message: string | null): ErrorDetail[] =>
+  message === null ? [] : [{ path, message }]
+
+function findUnknownName(entry: string, known: ToolCatalog): string | null {
+  const { kind, name } = splitEntry(entry)
+  if (kind === 'tool') return findUnknownTool(name, known)
+  if (kind !== 'tier' || known.tiers.includes(name)) return null
+  return `Unknown tier ${name}. Tiers: ${known.tiers.join(', ')}`
+}
+
+/** Returns an error for an unknown tool, with the tools of the same server if there are any. */
+function findUnknownTool(tool: string, { names }: ToolCatalog): string | null {
+  if (names.includes(tool)) return null
+  const similar = names.filter((name) => name.startsWith(`${tool.split('_')[0]}_`))
+  return `Unknown tool ${tool}${similar.length > 0 ? `. Tools: ${similar.join(', ')}` : ''}`
+}
+
+function splitEntry(entry: string): { kind: 'tier' | 'tool' | 'grant'; name: string } {
+  const [, kind, name = ''] = /^(tier|tool):(.*)$/.exec(entry) ?? []
+  return kind === 'tier' || kind === 'tool' ? { kind, name } : { kind: 'grant', name: entry }
+}
+
+/** Returns warnings about patterns that match no tool; no errors, because a later server may need them. */
+function findUnmatchedPatterns(
+  { allowed, denied, requireApproval, rateLimits }: Policy,
+  { names, hasToolForPattern: needsSome }: ToolCatalog,
+): ErrorDetail[] {
+  const check = (path: string, pattern: string) => {
+    if (needsSome(pattern)) return []
+    const tool = names.includes(pattern) ? `. For the tool, use tool:${pattern}` : ''
+    return [{ path, message: `${pattern} matches no grant of any tool${tool}` }]
+  }
+  const checkAll = (field: string, patterns: string[]) =>
+    patterns.flatMap((pattern, index) => check(`body.${field}.${index}`, pattern))
+  return [
+    ...checkAll('allowed', allowed.map(toPattern)),
+    ...checkAll('denied', denied),
+    ...requireApproval.flatMap((entry, index) =>
+      splitEntry(entry).kind === 'grant' ? check(`body.require_approval.${index}`, entry) : [],
+    ),
+    ...rateLimits.flatMap(({ grant }, index) =>
+      grant === undefined ? [] : check(`body.rate_limits.${index}.grant`, grant),
+    ),
+  ]
+}
 
 /**
  * Returns warnings about patterns that match no tool, and about entries that stand there already and would have no
@@ -68,7 +174,7 @@ export async function readPolicies(
   { db }: ActionContext,
   name: string,
 ): Promise<{ rows: AccountPolicyRow[]; target: AccountPolicyRow }> {
-  const rows = await run(db, selectPolicies(name))
+  const rows = await run(db, selectPolicies({ name }))
   return { rows, target: findTarget(rows, name) }
 }
 
@@ -144,7 +250,7 @@ export async function setPolicy(context: ActionContext, write: PolicyWrite): Pro
   const { name, policy, by, isDryRun, seenAt } = write
   const lines = policy?.allowed ?? []
   const { rows, ...found } = await batch(db, {
-    rows: selectPolicies(name),
+    rows: selectPolicies({ name }),
     accounts: selectNamed(lines.flatMap(listNamed)),
     communities: selectModerated(lines.flatMap(listModerated)),
   })

@@ -1,13 +1,15 @@
 import type { AccountId } from '../../shared/ids'
-import type { AccountKind, GrantPolicy, Role, ToolAccess, ToolCatalog } from '../contract/hub'
+import type { GrantPolicy, Role, ToolAccess, ToolCatalog } from '../contract/hub'
 import { listModerated } from '../contract/policy-line'
-import type { Policy } from './policy-body'
-import { type AccountPolicyRow, replacePolicy, toEffectivePolicy } from './policy-queries'
+import { presentPerson } from '../rules/people'
+import type { PersonAnswer } from '../rules/people-sql'
+import type { Policy } from './policy'
+import { type AccountPolicyRow, replacePolicy, toEffectivePolicy } from './queries'
 
 /** The changes that a policy would make for one account. */
 export interface PolicyChange {
-  name: string
-  kind: AccountKind
+  /** Null: all accounts without their own rules. */
+  account: PersonAnswer | null
   /** Who requests. The change for moderators is listed apart where it differs from that for members. */
   requestedBy: 'member' | 'guest' | 'moderator'
   /** The community that the moderators moderate; null for others. */
@@ -21,12 +23,9 @@ export interface PolicyChange {
   lessApproval: string[]
 }
 
-/** Represents all accounts without their own rules. */
-const others: Pick<AccountPolicyRow, 'name' | 'kind'> = { name: '', kind: 'human' }
-
 /**
  * Returns the changes by account if `target` had this policy. Accounts without changes are left out;
- * the change without a name represents all accounts without their own rules.
+ * the change without an account represents all accounts without their own rules.
  */
 export function previewPolicy(
   rows: AccountPolicyRow[],
@@ -35,7 +34,7 @@ export function previewPolicy(
   tools: ToolCatalog,
 ): PolicyChange[] {
   return rows.flatMap((row) => {
-    const { name, kind } = row.id === '*' ? others : row
+    const account = row.id === '*' ? null : presentPerson({ ...row, id: row.id })
     const changed = replacePolicy(row, target, policy)
     const compareFor = (role: Role, moderates: string[]) =>
       compare(
@@ -47,11 +46,10 @@ export function previewPolicy(
       .map((community) => ({ community, change: compareFor('member', [community]) }))
       .filter(({ change }) => JSON.stringify(change) !== JSON.stringify(ofMembers))
     const changes: PolicyChange[] = [
-      { name, kind, requestedBy: 'member', community: null, ...ofMembers },
-      { name, kind, requestedBy: 'guest', community: null, ...compareFor('guest', []) },
+      { account, requestedBy: 'member', community: null, ...ofMembers },
+      { account, requestedBy: 'guest', community: null, ...compareFor('guest', []) },
       ...ofModerators.map(({ community, change }) => ({
-        name,
-        kind,
+        account,
         community,
         ...change,
         requestedBy: 'moderator' as const,
@@ -63,19 +61,29 @@ export function previewPolicy(
   })
 }
 
-/** Returns the changes for members' requests if the definition of an agent requested other grants. */
-export const previewRequested = (
-  row: AccountPolicyRow,
-  requested: string[],
+/** A policy of an agent, and the tools that its definition does not exclude. */
+interface DefinedAccess {
+  row: AccountPolicyRow
+  usable: readonly string[]
+}
+
+/** Returns the changes for members' requests when an agent gets another definition. */
+export function previewDefined(
+  before: DefinedAccess,
+  after: DefinedAccess,
   tools: ToolCatalog,
-): ToolChanges =>
-  compare(
-    tools.evaluatePolicy(toEffectivePolicy(row)),
-    tools.evaluatePolicy(toEffectivePolicy({ ...row, requested })),
-  )
+): ToolChanges {
+  const evaluate = ({ row, usable }: DefinedAccess): ToolAccess[] =>
+    tools
+      .evaluatePolicy(toEffectivePolicy(row))
+      .map((access) =>
+        usable.includes(access.tool.name) ? access : { ...access, isAllowed: false, grants: [] },
+      )
+  return compare(evaluate(before), evaluate(after))
+}
 
 /** The changes of a policy for one account and those who request. */
-export type ToolChanges = Omit<PolicyChange, 'name' | 'kind' | 'requestedBy' | 'community'>
+export type ToolChanges = Omit<PolicyChange, 'account' | 'requestedBy' | 'community'>
 
 /** The communities for whose moderators a line of these policies holds. */
 const listModeratedOf = (rows: AccountPolicyRow[]): string[] => [

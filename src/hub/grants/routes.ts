@@ -1,12 +1,47 @@
 import * as z from 'zod'
 import { knownFields } from '../../shared/known-fields'
+import type { ToolAccess } from '../contract/hub'
 import { warningsAnswer } from '../http/answers'
 import { type Call, type Route, route } from '../http/route'
+import { personAnswer } from '../rules/people'
 import { type PolicyUpdate, readPolicies, setPolicy } from './actions'
-import { policyAnswer, policyBody, presentPolicy, toPolicy } from './policy-body'
-import { type AccountPolicyRow, selectVisiblePolicies, toEffectivePolicy } from './policy-queries'
-import { presentVerdict, verdictAnswer } from './present'
+import { policyAnswer, policyBody, presentPolicy, toPolicy } from './policy'
 import { findNotGranted, type PolicyChange } from './preview'
+import { type AccountPolicyRow, selectVisiblePolicies, toEffectivePolicy } from './queries'
+
+const verdictAnswer = z
+  .object({
+    name: z.string(),
+    server: z.string(),
+    description: z.string(),
+    tier: z.string().describe('read, write or destructive; several when calls differ.'),
+    grant: z.string().describe('Required grant, or the pattern that all its grants match.'),
+    is_allowed: z.boolean(),
+    reason: z.string().nullable().describe('Why the tool is not allowed.'),
+    grants: z.array(z.string()).describe('The granted part of the grant.'),
+    needs_approval: z
+      .enum(['never', 'some', 'always'])
+      .describe('some: depends on the arguments of a call.'),
+  })
+  .meta({ id: 'ToolAccess' })
+
+const presentVerdict = ({
+  tool,
+  isAllowed,
+  reason,
+  grants,
+  approval,
+}: ToolAccess): z.input<typeof verdictAnswer> => ({
+  name: tool.name,
+  server: tool.server,
+  description: tool.description,
+  tier: tool.tier,
+  grant: tool.grant,
+  is_allowed: isAllowed,
+  reason,
+  grants,
+  needs_approval: approval,
+})
 
 const tag = 'tools'
 
@@ -30,7 +65,7 @@ const rowAnswer = z.object({
 })
 
 const changeAnswer = z.object({
-  account: z.string().nullable().describe('Null: all accounts without their own policy.'),
+  account: personAnswer.nullable().describe('Null: all accounts without their own policy.'),
   requested_by: z
     .enum(['member', 'guest', 'moderator'])
     .describe('Who requests: an account can have a change for each.'),
@@ -69,7 +104,7 @@ function presentRow(
 }
 
 const presentChange = (change: PolicyChange): z.input<typeof changeAnswer> => ({
-  account: change.name || null,
+  account: change.account,
   requested_by: change.requestedBy,
   community: change.community,
   gains: change.gains,

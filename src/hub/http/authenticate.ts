@@ -1,17 +1,20 @@
 import type { Context } from 'hono'
 import { type Answers, batch, run, type Statements } from '../../shared/db/batch'
 import type { AppError } from '../../shared/errors'
+import { sha256 } from '../../shared/sha256'
 import type { Sender } from '../contract/access'
 import type { Actor } from '../contract/hub'
-import { sha256 } from '../sha256'
-import { type BlockOptions, findBlock } from '../viewers/find-block'
-import { hashAdminKey } from '../viewers/hash-admin-key'
-import { type Credential, selectViewer, touchKey, type Viewer } from '../viewers/queries'
-import { type Reader, requestReader } from '../viewers/reader'
-import { readCookie } from './cookies'
-import { httpErrors, privateHubHint } from './http-errors'
+import {
+  type Credential,
+  hashAdminKey,
+  selectViewer,
+  touchKey,
+  type Viewer,
+} from '../viewers/queries'
+import { type BlockOptions, findBlock, type Reader, requestReader } from '../viewers/reader'
+import { httpErrors, privateHubHint } from './errors'
 import type { HubEnv } from './hub-env'
-import { openReaderDb } from './read-replicas'
+import { openReaderDb, readCookie } from './prepare-request'
 
 const HOUR_MS = 3_600_000
 
@@ -144,7 +147,7 @@ export async function requireViewerWith<Batch extends Statements>(
 }
 
 /** The account of a browser session, its id, and the SHA-256 of its token. */
-export interface SessionViewer {
+interface SessionViewer {
   viewer: Viewer
   sessionId: string
   sessionHash: string
@@ -233,6 +236,7 @@ export const toActor = (viewer: Viewer, idempotencyKey: string | null): Actor =>
   accountId: viewer.id,
   name: viewer.name,
   kind: viewer.kind,
+  displayName: viewer.displayName,
   activationId: null,
   keyId: viewer.keyId,
   idempotencyKey,

@@ -1,5 +1,7 @@
+import { areLoopbackOrigins, isLoopbackHost } from '../../shared/ip-address'
+
 /** Origin of a request that the hub accepts. */
-export interface AcceptedOrigin {
+interface AcceptedOrigin {
   /** The origin of links. */
   origin: string
   /** Whether browsers reach the hub over TLS. */
@@ -22,7 +24,7 @@ export function findOrigin(
 ): AcceptedOrigin | null {
   const isHttps = url.protocol === 'https:'
   if (isLoopbackHost(url.hostname)) {
-    const isLoopback = configured?.every(isLoopbackOrigin) ?? true
+    const isLoopback = areLoopbackOrigins(configured)
     return { origin: configured?.[0] ?? url.origin, isSecure: isHttps, isLoopback }
   }
   const own = configured?.find((origin) => toHost(new URL(origin)) === toHost(url))
@@ -31,12 +33,6 @@ export function findOrigin(
   const isPlatformName = !configured && isHttps && url.hostname.endsWith('.workers.dev')
   return isPlatformName ? { origin: url.origin, isSecure: true, isLoopback: false } : null
 }
-
-/** Whether a host name is this machine itself. */
-export const isLoopbackHost = (hostname: string): boolean =>
-  hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
-
-const isLoopbackOrigin = (origin: string): boolean => isLoopbackHost(new URL(origin).hostname)
 
 /** Returns host and port; a proxy may pass on the default port of either scheme. */
 const toHost = ({ hostname, port }: URL): string =>

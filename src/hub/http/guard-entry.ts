@@ -1,23 +1,316 @@
-import type { Context, MiddlewareHandler } from 'hono'
+import type { Context, Handler, MiddlewareHandler } from 'hono'
 import { matchedRoutes } from 'hono/route'
+import { bodyLimits, media, type RateClass, rateLimits } from '../../shared/config'
+import { run } from '../../shared/db/batch'
 import { noteStorageFull } from '../../shared/db/database-fault'
-import { prefersPage } from './accept'
-import { addCacheHeaders, addSecurityHeaders, setHeaders } from './answer-headers'
-import { decodeUtf8, requireBodyType, requireSmallJson, requireUtf8Form } from './body-types'
-import { readCookie } from './cookies'
-import { createRequestCounter, describeDecision } from './count-requests'
+import type { AccountId } from '../../shared/ids'
+import { sha256 } from '../../shared/sha256'
+import type { RateRefusal } from '../contract/hub'
+import { adminAccountId } from '../schema/accounts'
+import { type Credential, hashAdminKey } from '../viewers/queries'
+import { readCredential } from './authenticate'
 import {
-  type BodyKind,
-  bodyLimitsByKind,
-  type EntryRule,
-  matchEntryRule,
-  unknownPathRule,
-} from './entry-rule'
-import { toAppError, toErrorResponse } from './errors'
+  decodeUtf8,
+  prefersPage,
+  readBoundedBody,
+  requireBodyType,
+  requireShortBody,
+  requireSmallJson,
+  requireUtf8Form,
+} from './bodies'
+import { httpErrors, toAppError, toErrorResponse } from './errors'
+import { type ClientAddress, findClientAddress } from './find-client-address'
 import { findOrigin } from './find-origin'
-import { httpErrors } from './http-errors'
 import type { HubDeps, HubEnv } from './hub-env'
-import { readBoundedBody, requireShortBody } from './read-bounded-body'
+import { selectIsGivenOut, selectKeyHolder } from './known-secret-queries'
+import { addCacheHeaders, addSecurityHeaders, readCookie, setHeaders } from './prepare-request'
+import type { RateDecision } from './rate-counting'
+import type { AttemptClass, RateLimiter } from './rate-limiter'
+
+/** What a route accepts: how often it can be called, and which body is read. */
+export interface EntryRule {
+  rate: RateClass | ((c: Context<HubEnv>) => RateClass)
+  /**
+   * `upload`, `image`: what the handler reads itself, after it has authenticated the sender. `model`: JSON of a request
+   * to a model, with pictures. `unneeded`: of any type, checked by the handler. `secret`: a short form, which is read also when the address has to wait.
+   */
+  body: BodyKind
+  /**
+   * Returns what a request signs in or joins with, besides the credential that any request can have: a request
+   * whose address has to wait is handled when the hub gave that out.
+   */
+  shows?: (c: Context<HubEnv>) => string | undefined | Promise<string | undefined>
+}
+
+type BodyKind = 'none' | 'unneeded' | 'form' | 'secret' | 'json' | 'model' | 'upload' | 'image'
+
+const {
+  formBytesMax,
+  secretFormBytesMax,
+  jsonBytesMax,
+  modelBytesMax,
+  uploadBytesMax,
+  readMs,
+  uploadReadMs,
+} = bodyLimits
+
+/** Limits of a body by the rule of its route. A body that is not read may still be sent. */
+export const bodyLimitsByKind: Record<BodyKind, { bytesMax: number; readMs: number }> = {
+  none: { bytesMax: jsonBytesMax, readMs },
+  unneeded: { bytesMax: jsonBytesMax, readMs },
+  form: { bytesMax: formBytesMax, readMs },
+  secret: { bytesMax: secretFormBytesMax, readMs },
+  json: { bytesMax: jsonBytesMax, readMs },
+  model: { bytesMax: modelBytesMax, readMs },
+  upload: { bytesMax: uploadBytesMax, readMs: uploadReadMs },
+  image: { bytesMax: media.bytesMax, readMs: uploadReadMs },
+}
+
+/** The rule of a page and its form. */
+export const pageRule: EntryRule = {
+  rate: ({ req }) => (req.method === 'GET' || req.method === 'HEAD' ? 'read' : 'write'),
+  body: 'form',
+}
+
+/** The rule of a path without a route. */
+export const unknownPathRule: EntryRule = { ...pageRule, body: 'none' }
+
+/** Returns the rule of a route of the JSON API. */
+export const toEntryRule = (route: DeclaredRoute): EntryRule => ({
+  rate: route.rate,
+  body: findBodyKind(route),
+})
+
+interface DeclaredRoute {
+  method: string
+  rate: RateClass
+  body?: unknown
+  takesImage?: boolean
+}
+
+function findBodyKind({ method, rate, body, takesImage }: DeclaredRoute): BodyKind {
+  if (takesImage) return 'image'
+  if (body === undefined) return method === 'get' ? 'none' : 'unneeded'
+  return rate === 'upload' ? 'upload' : 'json'
+}
+
+const rules = new WeakMap<object, EntryRule>()
+
+/** Declares the rule of a handler, by which its requests are counted and read before it runs. */
+export function declareEntry<Declared extends Handler<HubEnv>>(
+  rule: EntryRule,
+  handler: Declared,
+): Declared {
+  rules.set(handler, rule)
+  return handler
+}
+
+/** Returns the declared rule of a handler; undefined when it has none. */
+export const findEntryRule = (handler: object): EntryRule | undefined => rules.get(handler)
+
+/** Returns the rule of the first declared handler among those that match a request. */
+export function matchEntryRule(handlers: Iterable<object>): EntryRule {
+  for (const handler of handlers) {
+    const rule = rules.get(handler)
+    if (rule) return rule
+  }
+  return unknownPathRule
+}
+
+/**
+ * Creates the counter of requests. A key or session that is known to be valid counts for its account; all
+ * others count for the address, so that invented keys do not get limits of their own.
+ */
+function createRequestCounter(limiter: RateLimiter, findTokenHolder: HubDeps['findTokenHolder']) {
+  const takeAsHolder = createHolderCounter(limiter, findTokenHolder)
+
+  /**
+   * @param readBody reads the body within its limits; only what the address refuses is read before it is counted
+   * @throws RATE_LIMITED
+   */
+  const count = async (
+    c: Context<HubEnv>,
+    rule: EntryRule,
+    readBody: () => Promise<void>,
+  ): Promise<Sender> => {
+    const sender = await identify(c, rule)
+    const decision = await take(sender, c.var.context.clock.now())
+    const isForAddress = sender.accountId === null || isAttempt(sender.rateClass)
+    const isRefused = !decision.isAllowed && isForAddress
+    admit(c, (isRefused && (await takeAsHolder(c, rule, sender, readBody))) || decision)
+    c.set('countAs', async (rateClass) => {
+      const accountId = c.var.accountId ?? sender.accountId
+      const next = await take({ ...sender, accountId, rateClass }, c.var.context.clock.now())
+      c.set('rateDecision', next)
+      return next.isAllowed ? null : toRefusal(next)
+    })
+    return sender
+  }
+
+  const admit = (c: Context<HubEnv>, decision: RateDecision): void => {
+    c.set('rateDecision', decision)
+    if (!decision.isAllowed) throw httpErrors.rateLimited(decision.retryAfterMs)
+  }
+
+  const identify = async (c: Context<HubEnv>, { rate }: EntryRule): Promise<Sender> => {
+    // A malformed header is answered by the route.
+    const credential = await readCredential(c).catch(() => null)
+    const isAdminKey = credential?.isAdminKey === true
+    const declared = typeof rate === 'function' ? rate(c) : rate
+    return {
+      credential,
+      accountId: isAdminKey ? adminAccountId : credential && limiter.findAccount(credential.hash),
+      address: findClientAddress(c.req.raw.headers, c.var.context.settings, c.var.isLoopback),
+      // The admin registers as many accounts as they like.
+      rateClass: declared === 'register' && isAdminKey ? 'write' : declared,
+    }
+  }
+
+  const take = async (sender: Sender, now: number): Promise<RateDecision> => {
+    const { credential, accountId, address, rateClass } = sender
+    if (credential && !credential.isSession && accountId === null) {
+      const backoffMs = limiter.findKeyBackoff(address.subject, now)
+      if (backoffMs > 0) return refuseFor(backoffMs, rateClass, now)
+    }
+    if (isAttempt(rateClass)) return limiter.takeAttempt(rateClass, address, now)
+    const subject = accountId === null ? address.subject : `account ${accountId}`
+    return limiter.takeRequest(rateClass, { subject, isLoopback: address.isLoopback }, now)
+  }
+
+  /** Learns from an answer whether the credential of its request is valid. */
+  const learn = async (c: Context<HubEnv>, sender: Sender): Promise<void> => {
+    const { credential, address, rateClass } = sender
+    const { accountId } = c.var
+    if (accountId && credential) limiter.recordCredential(credential.hash, accountId)
+    if (c.res.status !== 401) return
+    const now = c.var.context.clock.now()
+    if (rateClass === 'signIn') await limiter.recordFailedSignIn(address.subject, now)
+    if (credential && !accountId) recordRejected(credential, sender, now)
+  }
+
+  const recordRejected = ({ hash, isSession }: Credential, sender: Sender, now: number): void => {
+    limiter.recordCredential(hash, null)
+    // An ended session or a revoked key is no guess.
+    if (!isSession && sender.accountId === null) limiter.recordWrongKey(sender.address.subject, now)
+  }
+
+  return { count, learn }
+}
+
+function toRefusal({ retryAfterMs }: RateDecision): RateRefusal {
+  const { message, hint } = httpErrors.rateLimited(retryAfterMs)
+  return { message: `${message} ${hint}`, retryAfterSeconds: toWholeSeconds(retryAfterMs) }
+}
+
+/** A wait as whole seconds, at least one. */
+const toWholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))
+
+const refuseFor = (waitMs: number, rateClass: RateClass, now: number): RateDecision => ({
+  isAllowed: false,
+  limit: rateLimits[rateClass].requests,
+  remaining: 0,
+  resetsAt: now + waitMs,
+  retryAfterMs: waitMs,
+})
+
+/** Converts a decision to response headers; `X-RateLimit-Reset` is in seconds since the Unix epoch. */
+export function describeDecision(decision: RateDecision): Record<string, string> {
+  const { isAllowed, limit, remaining, resetsAt, retryAfterMs } = decision
+  return {
+    'x-ratelimit-limit': String(limit),
+    'x-ratelimit-remaining': String(remaining),
+    'x-ratelimit-reset': String(Math.ceil(resetsAt / 1_000)),
+    ...(isAllowed ? {} : { 'retry-after': String(toWholeSeconds(retryAfterMs)) }),
+  }
+}
+
+/** Who sends a request, and the class it counts in. */
+interface Sender {
+  credential: Credential | null
+  /** The account of the credential, when it was valid when last used; null: not known. */
+  accountId: AccountId | null
+  address: ClientAddress
+  rateClass: RateClass
+}
+
+const isAttempt = (rateClass: RateClass): rateClass is AttemptClass =>
+  rateClass === 'signIn' || rateClass === 'register'
+
+type FindTokenHolder = NonNullable<HubDeps['findTokenHolder']>
+
+/**
+ * Creates the counter of requests that their address would refuse: a right key, token, link or passkey is not refused
+ * because of what others at the address sent. It counts for its account, or for itself. A wrong one costs a
+ * look-up in indexes.
+ */
+function createHolderCounter(
+  limiter: RateLimiter,
+  findTokenHolder: FindTokenHolder = async () => null,
+) {
+  const takeForAccount = (
+    accountId: AccountId,
+    { credential, rateClass, address }: Sender,
+    now: number,
+  ): Promise<RateDecision> => {
+    if (credential) limiter.recordCredential(credential.hash, accountId)
+    const subject = `account ${accountId}`
+    return isAttempt(rateClass)
+      ? limiter.takeAttempt(rateClass, { subject, wideSubject: null }, now)
+      : limiter.takeRequest(rateClass, { subject, isLoopback: address.isLoopback }, now)
+  }
+
+  /**
+   * @param readBody reads the body within its limits
+   * @returns null when the hub gave out nothing that the request shows
+   */
+  return async (
+    c: Context<HubEnv>,
+    { shows }: EntryRule,
+    sender: Sender,
+    readBody: () => Promise<void>,
+  ): Promise<RateDecision | null> => {
+    const now = c.var.context.clock.now()
+    const accountId = sender.accountId ?? (await findHolder(c, sender.credential, findTokenHolder))
+    if (accountId !== null) return takeForAccount(accountId, sender, now)
+    if (!shows) return null
+    await readBody()
+    const subject = await findShown(c, (await shows(c)) ?? '', findTokenHolder)
+    const { isLoopback } = sender.address
+    return subject === null ? null : limiter.takeRequest('write', { subject, isLoopback }, now)
+  }
+}
+
+/** Returns the account of a key, session or token; null when it is not valid. */
+async function findHolder(
+  c: Context<HubEnv>,
+  credential: Credential | null,
+  findTokenHolder: FindTokenHolder,
+): Promise<AccountId | null> {
+  if (credential === null) return null
+  const { db, clock } = c.var.context
+  const bearer = /^Bearer\s+(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
+  const ofToken = bearer === undefined ? null : await findTokenHolder(bearer)
+  if (ofToken !== null) return ofToken
+  const { hash, adminKeyHash } = credential
+  const found = await run(db, selectKeyHolder({ hash, adminKeyHash, now: clock.now() }))
+  return found?.accountId ?? null
+}
+
+/** Returns what a request counts for that shows a token, a key, a link, an attempt or a passkey; null for any other. */
+async function findShown(
+  c: Context<HubEnv>,
+  text: string,
+  findTokenHolder: FindTokenHolder,
+): Promise<string | null> {
+  if (text === '') return null
+  const ofToken = await findTokenHolder(text)
+  if (ofToken !== null) return `account ${ofToken}`
+  const { db, clock, settings } = c.var.context
+  const hash = await sha256(text)
+  if (hash === (await hashAdminKey(settings))) return `secret ${hash}`
+  const found = await run(db, selectIsGivenOut({ hash, text, now: clock.now() }))
+  return found?.isGivenOut ? `secret ${hash}` : null
+}
 
 /** Seconds after which a client may try again what is not available. */
 const retryAfterS = '5'
@@ -102,15 +395,17 @@ function acceptHost(c: Context<HubEnv>): void {
 async function readEntryBody(c: Context<HubEnv>, { body: kind }: EntryRule): Promise<void> {
   const request = c.req.raw
   const bodyLimit = bodyLimitsByKind[kind]
+  // Its handler says what is allowed.
+  if (kind === 'image') return
   requireShortBody(request, bodyLimit.bytesMax)
   // A client may give a GET an empty body, which no request can be made with.
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (request.body === null || isRead || kind === 'none' || kind === 'upload') return
   const bytes = await readBoundedBody(request, bodyLimit)
-  if (bytes.length > 0) requireBodyType(c, isFormKind(kind))
+  if (bytes.length > 0 && kind !== 'unneeded') requireBodyType(c, isFormKind(kind))
   if (isFormKind(kind)) {
     requireUtf8Form(bytes, request.headers.get('content-type'))
-  } else {
+  } else if (kind !== 'unneeded') {
     requireSmallJson(bytes)
     decodeUtf8(bytes)
   }

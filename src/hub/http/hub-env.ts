@@ -2,12 +2,27 @@ import type { Context, Hono } from 'hono'
 import type { CallClass } from '../../shared/config'
 import type { AppError } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
-import type { ActionContext, ContextDeps } from '../action-context'
-import type { Access, ApiTag } from '../contract/api-tags'
+import { isLoopbackHost } from '../../shared/ip-address'
+import type { Settings } from '../../shared/settings'
+import type { Access, ApiTag } from '../contract/access'
 import type { ModuleRoute, RateRefusal } from '../contract/hub'
-import type { RateLimiter } from '../rate-limits/rate-limiter'
-import type { RateDecision } from '../rate-limits/token-bucket'
+import type { ActionContext, ContextDeps } from '../database/action-context'
 import type { Credential } from '../viewers/queries'
+import type { RateDecision } from './rate-counting'
+import type { RateLimiter } from './rate-limiter'
+
+/** How accounts are registered without an admin; `private`: not at all, and nobody reads without a key. */
+export type RegistrationMode = 'open' | 'claim' | 'closed' | 'private'
+
+/** @param origin of the hub's links */
+export function findRegistrationMode(
+  settings: Pick<Settings, 'ROOKERY_PUBLIC' | 'ROOKERY_REGISTRATION'>,
+  origin: string,
+): RegistrationMode {
+  if (!settings.ROOKERY_PUBLIC) return 'private'
+  const isLocal = isLoopbackHost(new URL(origin).hostname)
+  return settings.ROOKERY_REGISTRATION ?? (isLocal ? 'open' : 'claim')
+}
 
 /** An example of a call of the JSON API. */
 export interface Example {
@@ -26,6 +41,8 @@ export interface RouteSummary {
   summary: string
   tag: ApiTag
   access: Access
+  /** Its body is an image. */
+  takesImage: boolean
   getExample(): Example
 }
 

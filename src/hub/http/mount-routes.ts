@@ -3,24 +3,33 @@ import type * as z from 'zod'
 import { bodyLimits, limits } from '../../shared/config'
 import type { Statements } from '../../shared/db/batch'
 import { parseExactJson } from '../../shared/exact-json'
+import { noFields } from '../../shared/known-fields'
 import { omit } from '../../shared/omit'
 import { mayNeedReplacing, toStorableJson } from '../../shared/texts'
+import type { Sender } from '../contract/access'
+import type { ModuleRoute, RequestCounts } from '../contract/hub'
 import type { Credential, Viewer } from '../viewers/queries'
 import { requestReader } from '../viewers/reader'
 import {
   readCredential,
   readWithViewer,
   requireAdmin,
+  requireAdminSender,
+  requireSession,
   requireViewer,
   requireViewerWith,
   toActor,
 } from './authenticate'
-import { decodeUtf8, requireBodyType, requireSmallJson } from './body-types'
-import { bodyLimitsByKind, declareEntry, toEntryRule, unknownPathRule } from './entry-rule'
-import { listDetails, toErrorResponse } from './errors'
-import { httpErrors } from './http-errors'
-import type { HubEnv } from './hub-env'
-import { readBoundedBody } from './read-bounded-body'
+import { decodeUtf8, readBoundedBody, requireBodyType, requireSmallJson } from './bodies'
+import { httpErrors, listDetails, toErrorResponse } from './errors'
+import {
+  bodyLimitsByKind,
+  declareEntry,
+  type EntryRule,
+  toEntryRule,
+  unknownPathRule,
+} from './guard-entry'
+import type { HubDeps, HubEnv } from './hub-env'
 import type { Call, Route, RouteInput } from './route'
 
 export const apiBase = '/api/v1'
@@ -49,7 +58,7 @@ export function mountRoutes(app: Hono<HubEnv>, routes: Route[], base = apiBase):
  * Returns a handler that notes the methods of a path for the answer to any other one. A more general path can still
  * match, e.g. GET /posts/:id after /posts/preview.
  */
-export const noteAllowed = (methods: readonly string[]): Handler<HubEnv> =>
+const noteAllowed = (methods: readonly string[]): Handler<HubEnv> =>
   declareEntry<Handler<HubEnv>>(unknownPathRule, (c, next) => {
     c.set('allowed', [...new Set([...(c.var.allowed ?? []), ...methods])])
     return next()
@@ -155,10 +164,11 @@ const nameList = (path: string, query: unknown): string =>
 /** Parses query and body. Input of a caller that may not use the route is refused for that, not for its form. */
 async function parseInput(c: Context<HubEnv>, route: Route): Promise<Input> {
   try {
-    const text = route.body && (await readBody(c, route))
+    const value = route.body && (await readBody(c, route))
+    if (!route.body && !route.takesImage && route.method !== 'get') await requireNoFields(c)
     return {
       query: route.query && parse(route.query, readQuery(c), 'query'),
-      body: route.body && parse(route.body, text, 'body'),
+      body: route.body && parse(route.body, value, 'body'),
     }
   } catch (error) {
     if (route.access === 'own') await requireViewer(c, 'read')
@@ -176,14 +186,34 @@ async function readBody(c: Context<HubEnv>, route: Route): Promise<unknown> {
   const isUpload = route.rate === 'upload'
   const text = isUpload ? await readUpload(c) : await c.req.text()
   if (text === '') return {}
+  // What is uploaded was written elsewhere, with ids of any length; its route reports what it replaces.
+  return parseJson(text, isUpload ? parseExactJson : parseStorable)
+}
+
+function parseJson(text: string, read: (text: string) => unknown): unknown {
   try {
-    // What is uploaded was written elsewhere, with ids of any length; its route reports what it replaces.
-    if (isUpload) return parseExactJson(text)
-    const value: unknown = JSON.parse(text)
-    return mayNeedReplacing(text) ? toStorableJson(value) : value
+    return read(text)
   } catch (cause) {
     throw httpErrors.malformedJson(cause)
   }
+}
+
+function parseStorable(text: string): unknown {
+  const value: unknown = JSON.parse(text)
+  return mayNeedReplacing(text) ? toStorableJson(value) : value
+}
+
+/**
+ * Refuses fields in the body of a request that needs none: a client that sends one expects that it does something.
+ *
+ * @throws VALIDATION, UNSUPPORTED_MEDIA
+ */
+async function requireNoFields(c: Context<HubEnv>): Promise<void> {
+  const bytes = new Uint8Array(await c.req.arrayBuffer())
+  if (bytes.length === 0) return
+  requireBodyType(c, false)
+  requireSmallJson(bytes)
+  parse(noFields, parseJson(decodeUtf8(bytes), JSON.parse), 'body')
 }
 
 /** Reads the body of an upload, after its sender was authenticated. */
@@ -215,3 +245,91 @@ export function readIdempotencyKey(c: Context<HubEnv>): string | null {
   if (key.length <= limits.idempotencyKeyCharsMax && /^[\x20-\x7e]+$/.test(key)) return key
   throw httpErrors.invalidIdempotencyKey()
 }
+
+/** Handlers of another module. They authenticate their requests themselves. */
+interface ModuleHandlers {
+  /** Answers `/mcp` and the paths below it. */
+  mcp(request: Request, counts: RequestCounts): Promise<Response>
+  /** Answers the paths below `/gateway`, by which coding agents use models. */
+  models(request: Request, counts: RequestCounts): Promise<Response>
+  /** Answers the paths below `/git`, in git's protocol. */
+  git(request: Request, counts: RequestCounts): Promise<Response>
+  /** Answers routes of the JSON API. */
+  admin(request: Request, counts: RequestCounts): Promise<Response>
+  adminRoutes: readonly ModuleRoute[]
+  /** Answers forms of admins. */
+  forms(request: Request, authenticate: () => Promise<Sender>): Promise<Response>
+  formPaths: readonly string[]
+  /** Answers the visits that another site sends back, for the account of a browser session. */
+  callback(request: Request, authenticate: () => Promise<ReturningPerson>): Promise<Response>
+  callbackPath: string
+}
+
+type Answer = (c: Context<HubEnv>) => Promise<Response>
+
+/** A visit without an answer does nothing. */
+const callbackRule: EntryRule = {
+  rate: ({ req }) => (req.query('code') || req.query('error') ? 'write' : 'read'),
+  body: 'none',
+}
+
+/** Some clients send their token in a header of its own. */
+const modelRule: EntryRule = {
+  rate: 'read',
+  body: 'model',
+  shows: ({ req }) => req.header('x-api-key'),
+}
+
+/** A pack is longer than other bodies, and the handler passes it on as it arrives. */
+const gitRule: EntryRule = { rate: 'read', body: 'upload' }
+
+const toCounts = (c: Context<HubEnv>): RequestCounts => ({
+  recordCaller: (accountId) => c.set('accountId', accountId),
+  count: (rateClass) => c.var.countAs(rateClass),
+})
+
+/** Who comes back from another site, and the SHA-256 of the session's token. */
+interface ReturningPerson {
+  sender: Sender
+  sessionHash: string
+}
+
+/** Returns who comes back from another site: the state of the visit proves that it was started here. */
+async function findReturning(c: Context<HubEnv>): Promise<ReturningPerson> {
+  const { viewer, sessionId, sessionHash } = await requireSession(c, { isReturning: true })
+  const { id, name, kind } = viewer
+  return { sender: { id, name, kind, keyId: sessionId }, sessionHash }
+}
+
+/** Mounts the handlers of another module, and records which keys they accept. */
+export const mountModules =
+  (handlers: ModuleHandlers): NonNullable<HubDeps['mounts']> =>
+  (root) => {
+    const mcp = declareEntry<Answer>({ rate: 'read', body: 'json' }, (c) =>
+      handlers.mcp(c.req.raw, toCounts(c)),
+    )
+    for (const path of ['/mcp', '/mcp/*']) root.all(path, mcp)
+    const models = declareEntry<Answer>(modelRule, (c) => handlers.models(c.req.raw, toCounts(c)))
+    for (const path of ['/gateway', '/gateway/*']) root.all(path, models)
+    const git = declareEntry<Answer>(gitRule, (c) => handlers.git(c.req.raw, toCounts(c)))
+    for (const path of ['/git', '/git/*']) root.all(path, git)
+    const answerAdmin: Answer = (c) => handlers.admin(c.req.raw, toCounts(c))
+    for (const route of handlers.adminRoutes) {
+      const { rate } = toEntryRule(route)
+      // Also where no body is needed: the module reads whatever is there as JSON.
+      const body = route.method === 'get' ? 'none' : 'json'
+      const answer = declareEntry<Answer>({ rate, body }, (c) => answerAdmin(c))
+      root.on(route.method.toUpperCase(), apiBase + route.path, answer)
+    }
+    for (const { path, method } of handlers.adminRoutes) {
+      root.all(apiBase + path, noteAllowed([method]))
+    }
+    const sendForm = declareEntry<Answer>({ rate: 'write', body: 'form' }, (c) =>
+      handlers.forms(c.req.raw, () => requireAdminSender(c)),
+    )
+    for (const path of handlers.formPaths) root.post(path, sendForm)
+    const comeBack = declareEntry<Answer>(callbackRule, (c) =>
+      handlers.callback(c.req.raw, () => findReturning(c)),
+    )
+    root.get(handlers.callbackPath, comeBack)
+  }

@@ -1,7 +1,6 @@
 /** What pages use of `http/`: who sends a request, what a route accepts, and how errors are answered. */
 
-export type { BlockOptions } from '../viewers/find-block'
-export { pageCaching } from './answer-headers'
+export type { BlockOptions } from '../viewers/reader'
 export {
   readCredential,
   readReader,
@@ -16,9 +15,9 @@ export {
   toActor,
   type ViewerRead,
 } from './authenticate'
-export { readCookie, writeCookie } from './cookies'
-export { declareEntry, type EntryRule, pageRule } from './entry-rule'
+export { readBoundedBody } from './bodies'
 export {
+  httpErrors,
   isRefusedForNow,
   listDetails,
   logUnexpectedError,
@@ -26,6 +25,6 @@ export {
   toErrorResponse,
 } from './errors'
 export { findClientAddress } from './find-client-address'
-export { asksForPage } from './guard-entry'
-export { httpErrors } from './http-errors'
+export { asksForPage, declareEntry, type EntryRule, pageRule } from './guard-entry'
 export type { HubEnv, RouteSummary } from './hub-env'
+export { pageCaching, readCookie, writeCookie } from './prepare-request'

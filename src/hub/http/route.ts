@@ -2,10 +2,10 @@ import type { Context } from 'hono'
 import type * as z from 'zod'
 import type { RateClass } from '../../shared/config'
 import type { Answers, Statements } from '../../shared/db/batch'
-import type { ActionContext } from '../action-context'
-import type { Access, ApiTag } from '../contract/api-tags'
+import type { Access, ApiTag } from '../contract/access'
 import type { Actor } from '../contract/hub'
-import type { IdempotentResult } from '../idempotency/run-once'
+import type { ActionContext } from '../database/action-context'
+import type { IdempotentResult } from '../database/run-once'
 import type { Credential, Viewer } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
 import type { ViewerRead } from './authenticate'
@@ -49,6 +49,8 @@ export interface Route {
   body?: z.ZodType
   /** The body of a successful response, without `success`. Only tests check responses against it. */
   answer: z.ZodObject
+  /** The body is an image, of any media type: the handler reads it with `readImage`. */
+  takesImage?: boolean
   /** An account that nobody has claimed yet can make the call. */
   allowsUnclaimed?: boolean
   /** Writes nothing that others read, so that a muted account can make the call. */

@@ -1,10 +1,9 @@
 import type { Handler, Hono } from 'hono'
 import { limits, peopleLimits } from '../../shared/config'
 import type { Settings } from '../../shared/settings'
-import { declareEntry } from './entry-rule'
-import type { HubEnv } from './hub-env'
+import { declareEntry } from './guard-entry'
+import { findRegistrationMode, type HubEnv, type RegistrationMode } from './hub-env'
 import { apiBase } from './mount-routes'
-import { findRegistrationMode, type RegistrationMode } from './registration-mode'
 
 /** Mounts `GET /skill.md`: instructions for agents to join and use this hub with curl. */
 export function mountSkill(app: Hono<HubEnv>): void {

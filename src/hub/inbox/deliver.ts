@@ -1,29 +1,30 @@
 import { following, replyLimits, scheduling } from '../../shared/config'
 import type { Statement } from '../../shared/db/statement'
 import type { AccountId, InboxItemId } from '../../shared/ids'
-import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
-import { postTopic } from '../contract/live-event'
-import { type IdempotentRequest, type IdempotentResult, runOnce } from '../idempotency/run-once'
+import type { ActionContext } from '../database/action-context'
+import { type IdempotentRequest, type IdempotentResult, runOnce } from '../database/run-once'
 import { selectIsTopicWatched } from '../live/queries'
-import { insertMentions, type PostedContent } from '../mentions/queries'
-import { deferPushes } from '../push/actions'
-import { queuePushes } from '../push/queue-queries'
-import { replyLimitConstraints } from '../reply-limits/explain-reply-limit'
+import { replyLimitConstraints } from '../rules/reply-limits'
+import { writingConstraints } from '../rules/writing'
 import { actorReader } from '../viewers/reader'
-import { writingConstraints } from '../writing-guard/errors'
-import { contributionConstraints, guardContribution } from './contribution-queries'
 import {
+  contributionConstraints,
   countRefusedMentions,
+  guardContribution,
+  insertFollowUpItems,
   insertMentionItems,
+  insertMentions,
+  insertReplyItem,
+  type PostedContent,
   selectWakeResults,
   type WakeResult,
 } from './delivery-queries'
-import { insertFollowUpItems } from './follow-up-queries'
-import { type Reach, readReach } from './read-reach'
-import { insertReplyItem } from './reply-item-queries'
+import { deferPushes } from './push-actions'
+import { queuePushes } from './push-queries'
+import { type MentionedNames, selectUnreached, type UnreachedName } from './queries'
+import { type Reach, readReach } from './reach'
 import { type StoppedRun, stopStatements } from './stop-queries'
-import { type MentionedNames, selectUnreached, type UnreachedName } from './unreached-queries'
 
 /** A post or comment to deliver. */
 export interface Message {
@@ -37,6 +38,8 @@ export interface Message {
   replyTo: { id: AccountId; type: 'reply' | 'comment'; isHosted: boolean } | null
   /** When it becomes news for exploring agents; null when it does not, or when no agent explores. */
   newsAt: number | null
+  /** The topic whose watchers are notified; null for none. */
+  topic: string | null
   /** Whether agents were asked in the thread, which a person's comment can reach without their names. */
   hasRuns?: boolean
 }
@@ -88,7 +91,7 @@ export async function deliver<Answer>(
         stop: stop?.writes ?? [],
         wakeResults: selectWakeResults(itemIds, source.at),
         unreached: names.length > 0 ? selectUnreached(toMentionedNames(message, names)) : null,
-        isWatched: selectWatchers(source),
+        isWatched: message.topic === null ? null : selectIsTopicWatched(message.topic),
         stopped: stop?.stopped ?? null,
       },
       constraints,
@@ -110,10 +113,6 @@ const toMentionedNames = (
   { actor, source: { postId, commentId, at } }: Message,
   names: readonly string[],
 ): MentionedNames => ({ postId, commentId, names, reader: actorReader(actor), now: at })
-
-/** Selects whether somebody can watch the thread; null for a new one. */
-const selectWatchers = ({ postId, commentId }: PostedContent): Statement<boolean> | null =>
-  commentId === null ? null : selectIsTopicWatched(postTopic(postId))
 
 /** Returns whether a message can wake agents that it does not name. */
 const canWakeUnnamed = ({ actor, replyTo }: Message, reach: Reach | null): boolean =>
@@ -215,7 +214,7 @@ export async function armSweep({ scheduler }: ActionContext): Promise<number | n
 }
 
 /** An agent to wake; what is known of it comes from `selectWakeResults`. */
-export type Woken = Pick<WakeResult, 'accountId'> &
+type Woken = Pick<WakeResult, 'accountId'> &
   Partial<Pick<WakeResult, 'isWorkingThere' | 'isRunning' | 'takenSlots'>>
 
 /**

@@ -12,13 +12,33 @@ import {
   type Statement,
   write,
 } from '../../shared/db/statement'
-import type { AccountId, ActivationId } from '../../shared/ids'
-import { canReadPostSql, canReadSql } from '../communities/readable-sql'
+import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
+import type { Question, QuestionProgress } from '../contract/hub'
+import { optionalPersonSql } from '../rules/people-sql'
+import { canAccountReadSql, canReadPostSql, canReadSql, readersSql } from '../rules/readable-sql'
+import { unreadableRefusal } from '../rules/reply-limits'
+import { limitFieldsIn } from '../rules/reply-limits-sql'
+import {
+  isCommentShownSql,
+  isItemGoneSql,
+  isPostShownSql,
+  isUnreadSql,
+  itemTextSql,
+} from '../rules/shown-sql'
+import {
+  isForGuestSql,
+  isHubPausedSql,
+  requestersOfItemSql,
+  unreadItemsSql,
+} from '../rules/waiting-sql'
 import { accounts } from '../schema/accounts'
-import { comments } from '../schema/comments'
+import { activations } from '../schema/activations'
+import { approvals } from '../schema/approvals'
+import { agents } from '../schema/definitions'
+import { conversationMembers, directMessages } from '../schema/dms'
 import { inboxItems } from '../schema/inbox'
-import { posts } from '../schema/posts'
-import { isItemGoneSql, isPostShownSql, isUnreadSql, itemTextSql } from '../shown-sql'
+import { comments, mentions, posts } from '../schema/posts'
+import { isAccountDisabledSql, isStoppedAccountSql } from '../viewers/ban-sql'
 import {
   type Credential,
   type ViewerValues,
@@ -27,14 +47,21 @@ import {
   viewerValues,
 } from '../viewers/queries'
 import { actorReader, type Reader, requestReader } from '../viewers/reader'
-import { isForGuestSql, requestersOfItemSql } from './requester-sql'
-import { unreadItemsSql } from './waiting-sql'
+import { mentionedSql } from './delivery-queries'
 
 const f = alias(accounts, 'f')
+
 const i = alias(inboxItems, 'i')
+
 const own = alias(inboxItems, 'own')
+
 const p = alias(posts, 'p')
+
 const m = alias(comments, 'm')
+
+const requested = alias(approvals, 'requested')
+
+const claimed = alias(inboxItems, 'claimed')
 
 /** Whether a moderator removed the post or comment that an item is about. */
 const isRemovedSql = sql`(${p.removalId} IS NOT NULL
@@ -50,18 +77,28 @@ const itemFields = {
   createdAt: i.createdAt,
   /** What is gone counts as read. */
   readAt: sql<number | null>`coalesce(${i.readAt}, iif(${isItemGoneSql(i)}, ${i.createdAt}, NULL))`,
-  fromId: nullable(f.id),
-  fromName: nullable(f.name),
-  fromKind: nullable(f.kind),
+  from: optionalPersonSql(f),
   isUntrusted: flag(sql`(${i.isUntrusted} = 1 OR ${isForGuestSql(requestersOfItemSql(i))})`),
   postTitle: sql<
     string | null
   >`iif(${isPostShownSql(p)}, ${p.title}, iif(${p.removalId} IS NULL, '[deleted]', '[removed]'))`,
   conversationId: i.conversationId,
+  /** The run that sent it, or that it is about. */
+  activationId: i.activationId,
+  /** Of an approval request; null when the call was requested again later, which another item is about. */
+  approvalStatus: sql<ApprovalStatus | null>`iif(${requested.createdAt} <= ${i.createdAt}, ${requested.status}, NULL)`,
+  approvalExpiresAt: nullable(requested.expiresAt),
+  /** The schedule of the run that sent it outside of threads; null for other items. */
+  scheduleKey: sql<string | null>`CASE WHEN ${i.type} = 'reply' AND ${i.postId} IS NULL THEN (
+    SELECT ${claimed.scheduleKey} FROM ${inboxItems} ${claimed}
+    WHERE ${claimed.claimedBy} = ${i.activationId} AND ${claimed.scheduleKey} IS NOT NULL LIMIT 1) END`,
 }
 
 const itemTables = sql`${inboxItems} ${i} LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
-  LEFT JOIN ${posts} ${p} ON ${p.id} = ${i.postId}`
+  LEFT JOIN ${posts} ${p} ON ${p.id} = ${i.postId}
+  LEFT JOIN ${approvals} ${requested} ON ${requested.id} = ${i.approvalId}`
+
+type ApprovalStatus = (typeof approvals.$inferSelect)['status']
 
 /** Whether the post of an item, if it has one, is one that the reader reads. */
 const isReadableSql = (reader: SQLWrapper): SQL =>
@@ -71,7 +108,7 @@ const isReadableSql = (reader: SQLWrapper): SQL =>
 export type InboxRow = RowOf<typeof itemFields>
 
 /** Filter and page of an inbox. */
-export interface InboxPageRequest {
+interface InboxPageRequest {
   isUnread: boolean
   /** Keyset: time and id of the last item seen. */
   before: [number, string] | null
@@ -101,6 +138,7 @@ const prepareOwnItems = (condition: SQL) =>
   )
 
 const selectAllOwnItems = prepareOwnItems(sql``)
+
 const selectUnreadOwnItems = prepareOwnItems(sql`AND ${isUnreadSql(i)}`)
 
 /**
@@ -208,3 +246,255 @@ export const markPostItemsRead = (
   now: number,
   postId: string,
 ): Statement<void> => markRead(accountId, now, sql`${inboxItems.postId} = ${postId}`)
+
+const a = alias(accounts, 'a')
+
+const asked = alias(directMessages, 'asked')
+
+const d = alias(directMessages, 'd')
+
+const g = alias(agents, 'g')
+
+const k = alias(mentions, 'k')
+
+const n = alias(conversationMembers, 'n')
+
+const r = alias(comments, 'r')
+
+const x = alias(activations, 'x')
+
+/** The account that was asked, `a`, what its inbox item `i` says, and the run `x` that took the item. */
+const fieldsOf = (answerId: SQLWrapper, content: SQLWrapper) => ({
+  id: a.id,
+  name: a.name,
+  kind: a.kind,
+  displayName: a.displayName,
+  isHosted: flag(sql`${g.accountId} IS NOT NULL`),
+  isTask: flag(sql`coalesce(${i.isTask}, 0)`),
+  refusal: sql<string | null>`coalesce(${i.refusal}, ${x.replyRefusal})`,
+  activationId: sql<string | null>`${x.id}`,
+  state: sql<'running' | 'parked' | 'done' | null>`${x.state}`,
+  outcome: sql<string | null>`${x.outcome}`,
+  answerId: sql<string | null>`${answerId}`,
+  content: sql<string | null>`${content}`,
+})
+
+const threadFields = fieldsOf(sql`${m.id}`, sql`${m.content}`)
+
+type AnswerRow = RowOf<typeof threadFields>
+
+interface ThreadQuestion {
+  postId: string
+  /** '' when the post itself asks. */
+  commentId: string
+  /** The account whose answer is wanted; '' for the first of all that were asked. */
+  name: string
+  /** Who asked. */
+  reader: Reader
+}
+
+const idsOf = (reader: SQLWrapper): SQL => sql`(SELECT w.id FROM ${readersSql(reader)} w)`
+
+/**
+ * Selects how far an answer is to a post or comment of an account that mentions another. A hosted agent
+ * answers with the reply of the run that took the mention; anybody else with their next comment.
+ */
+const selectThreadAnswer = prepare((v: Params<ThreadQuestion>) =>
+  oneSql(
+    threadFields,
+    sql`FROM ${mentions} ${k} CROSS JOIN ${inboxItems} ${i} ON ${i.accountId} = ${k.accountId}
+        AND ${i.createdAt} = ${k.createdAt} AND ${i.postId} = ${k.postId}
+        AND coalesce(${i.commentId}, '') = ${k.commentId} AND ${i.type} = 'mention'
+      JOIN ${accounts} ${a} ON ${a.id} = ${k.accountId}
+      LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
+      LEFT JOIN ${activations} ${x} ON ${x.id} = ${i.claimedBy}
+      LEFT JOIN ${comments} ${m} ON ${isCommentShownSql(m)}
+        AND ${m.id} = iif(${g.accountId} IS NOT NULL, ${x.replyCommentId}, (SELECT ${r.id} FROM ${comments} ${r}
+          WHERE ${r.postId} = ${k.postId} AND ${r.authorId} = ${k.accountId} AND ${r.createdAt} > ${k.createdAt}
+            AND ${r.deletedAt} IS NULL
+          ORDER BY ${r.createdAt} LIMIT 1))
+      WHERE ${k.postId} = ${v.postId} AND ${k.commentId} = ${v.commentId} AND ${i.fromAccountId} IN ${idsOf(v.reader)}
+        AND (${v.name} = '' OR ${a.name} = ${v.name}) AND ${canReadPostSql(k.postId, v.reader)}
+      ORDER BY ${m.id} IS NULL, ${i.isTask} DESC LIMIT 1`,
+  ),
+)
+
+const privateFields = fieldsOf(sql`${d.id}`, sql`${d.content}`)
+
+/** Selects how far the other account's answer is to the newest message of an account in a conversation. */
+const selectPrivateAnswer = prepare((v: Params<{ conversationId: string; reader: Reader }>) =>
+  oneSql(
+    privateFields,
+    sql`FROM ${conversationMembers} ${n} JOIN ${accounts} ${a} ON ${a.id} = ${n.otherId}
+      JOIN ${directMessages} ${asked} ON ${asked.id} = (SELECT ${d.id} FROM ${directMessages} ${d}
+        WHERE ${d.conversationId} = ${n.conversationId} AND ${d.authorId} = ${n.accountId}
+        ORDER BY ${d.createdAt} DESC, ${d.id} DESC LIMIT 1)
+      LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
+      LEFT JOIN ${inboxItems} ${i} ON ${i.conversationId} = ${n.conversationId} AND ${i.accountId} = ${n.otherId}
+        AND ${i.type} = 'dm' AND ${i.createdAt} = ${asked.createdAt}
+      LEFT JOIN ${activations} ${x} ON ${x.id} = ${i.claimedBy}
+      LEFT JOIN ${directMessages} ${d} ON ${d.id} = (SELECT ${d.id} FROM ${directMessages} ${d}
+        WHERE ${d.conversationId} = ${n.conversationId} AND ${d.authorId} = ${n.otherId}
+          AND (${d.createdAt}, ${d.id}) > (${asked.createdAt}, ${asked.id})
+        ORDER BY ${d.createdAt}, ${d.id} LIMIT 1)
+      WHERE ${n.accountId} IN ${idsOf(v.reader)} AND ${n.conversationId} = ${v.conversationId}`,
+  ),
+)
+
+/** Selects how far the answer to a question is; undefined when the reader asked nobody there. */
+export const selectAnswer = (
+  question: Question,
+  reader: Reader,
+): Statement<AnswerRow | undefined> =>
+  'conversationId' in question
+    ? selectPrivateAnswer({ conversationId: question.conversationId, reader })
+    : selectThreadAnswer({
+        postId: question.postId,
+        commentId: question.commentId ?? '',
+        name: question.name?.toLowerCase() ?? '',
+        reader,
+      })
+
+/** The mentions of a stored post or comment. */
+export interface MentionedNames {
+  postId: PostId
+  /** Null for the post itself. */
+  commentId: CommentId | null
+  /** Names that the text mentions, in lower case and in their order. */
+  names: readonly string[]
+  /** Has to read the text, and its author has to be among those who read. */
+  reader: Reader
+  now: number
+}
+
+type Values = Params<Omit<MentionedNames, 'names'> & { names: string }>
+
+const b = alias(accounts, 'b')
+
+const c = alias(comments, 'c')
+
+/** The text: `author_id`, `at`, `community_id`. */
+const textSql = ({ postId, commentId, reader }: Values): SQL => sql`
+  SELECT coalesce(${c.authorId}, ${p.authorId}) AS author_id, coalesce(${c.createdAt}, ${p.createdAt}) AS at,
+    ${p.communityId} AS community_id
+  FROM ${posts} ${p} LEFT JOIN ${comments} ${c} ON ${c.id} = ${commentId} AND ${c.postId} = ${p.id}
+  WHERE ${p.id} = ${postId} AND (${commentId} IS NULL OR ${c.id} IS NOT NULL) AND ${canReadSql(p.communityId, reader)}
+    AND coalesce(${c.authorId}, ${p.authorId}) IN (SELECT r.id FROM ${readersSql(reader)} r)`
+
+/**
+ * Why a name reached nobody; NULL when its account was notified or woken. A refusal that delivery stored stands
+ * before what holds an agent back now.
+ */
+const causeSql = (v: Values): SQL<string> => sql<string>`CASE
+  WHEN ${a.id} IS NULL THEN 'unknown'
+  WHEN ${a.kind} = 'system' THEN 'system'
+  WHEN ${a.id} = text.author_id THEN 'self'
+  WHEN ${a.id} NOT IN (SELECT account_id FROM (${mentionedSql(v.names)})) THEN 'too_many'
+  WHEN ${a.isImported} = 1 THEN 'imported'
+  WHEN NOT ${canAccountReadSql(sql`text.community_id`, a)} THEN ${sql.raw(`'${unreadableRefusal}'`)}
+  WHEN ${g.accountId} IS NULL THEN iif(${isAccountDisabledSql(a)}, 'stopped', NULL)
+  WHEN ${i.refusal} IS NOT NULL THEN ${i.refusal}
+  WHEN ${g.answersMentions} = 0 THEN 'mentions_off'
+  WHEN ${isStoppedAccountSql(a, v.now)} THEN 'stopped'
+  WHEN ${isHubPausedSql} THEN 'hub_paused'
+  WHEN ${g.isPaused} = 1 THEN 'paused' END`
+
+const unreachedCte = (v: Values): SQL => sql`WITH
+  text AS MATERIALIZED (${textSql(v)}),
+  unreached AS MATERIALIZED (
+    SELECT n.key AS nth, n.value AS name, text.community_id, ${causeSql(v)} AS cause
+    FROM text CROSS JOIN json_each(${v.names}) n LEFT JOIN ${accounts} ${a} ON ${a.name} = n.value
+      LEFT JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
+      LEFT JOIN ${inboxItems} ${i} ON ${i.accountId} = ${a.id} AND ${i.createdAt} = text.at
+        AND ${i.postId} = ${v.postId} AND ${i.commentId} IS ${v.commentId} AND ${i.type} = 'mention')`
+
+/** Whether an account is worth being named to somebody who misspelt a name. */
+const isSuggestedSql = sql`${b.kind} <> 'system' AND ${b.isImported} = 0 AND ${b.disabledAt} IS NULL AND ${b.deletedAt} IS NULL`
+
+const neighbours = sql.raw('6')
+
+const suggestedAgents = sql.raw('50')
+
+/** Accounts whose names begin like an unknown one, and agents of this hub, as a JSON list. Accounts are public on a hub. */
+const similarSql = (name: SQLWrapper): SQL<string> => {
+  const next = (order: SQL) =>
+    sql`SELECT * FROM (SELECT ${b.name}, ${b.kind}, ${b.isImported}, ${b.disabledAt}, ${b.deletedAt} FROM ${accounts} ${b} WHERE ${order} LIMIT ${neighbours})`
+  return sql<string>`(SELECT json_group_array(name) FROM (
+    SELECT ${b.name} FROM ${agents} ${g} CROSS JOIN ${accounts} ${b} ON ${b.id} = ${g.accountId}
+      WHERE ${g.accountId} IN (SELECT account_id FROM ${agents} ORDER BY name LIMIT ${suggestedAgents}) AND ${isSuggestedSql}
+    UNION SELECT ${b.name} FROM (${next(sql`${b.name} > ${name} ORDER BY ${b.name}`)}) ${b} WHERE ${isSuggestedSql}
+    UNION SELECT ${b.name} FROM (${next(sql`${b.name} < ${name} ORDER BY ${b.name} DESC`)}) ${b} WHERE ${isSuggestedSql}))`
+}
+
+const isRefusedSql = sql`t.cause NOT IN ('unknown', 'system', 'self', 'too_many', 'imported')`
+
+const unreachedFields = {
+  name: sql<string>`t.name`,
+  /** A refusal that delivery stored, or a key of `unreachedReasons`. */
+  cause: sql<string>`t.cause`,
+  /** Of the community, for a refusal by a reply limit. */
+  limits: limitFieldsIn(sql`t.community_id`, isRefusedSql),
+  /** JSON list of names that an unknown one can mean. */
+  similar: sql<string>`CASE WHEN t.cause = 'unknown' THEN ${similarSql(sql`t.name`)} ELSE '[]' END`,
+}
+
+/** A mentioned name that reached nobody. */
+export type UnreachedName = RowOf<typeof unreachedFields>
+
+const preparedUnreached = prepare((v: Values) =>
+  manySql(
+    unreachedFields,
+    sql`FROM unreached t WHERE t.cause IS NOT NULL ORDER BY t.nth`,
+    unreachedCte(v),
+  ),
+)
+
+/**
+ * Selects the mentioned names of a text that notified nobody and woke no agent, in their order; of its first
+ * `limits.unreachedNamesMax` names. Put it after the statements that insert the text and its inbox items.
+ */
+export const selectUnreached = ({ names, ...text }: MentionedNames): Statement<UnreachedName[]> =>
+  preparedUnreached({ ...text, names: JSON.stringify(names.slice(0, limits.unreachedNamesMax)) })
+
+/** Converts what was read about a question to how far its answer is. */
+export function toQuestionProgress(row: AnswerRow): QuestionProgress {
+  const { name, activationId, answerId, content } = row
+  const answer = answerId === null || content === null ? null : { id: answerId, content }
+  const reason = answer ? null : findReason(row)
+  const state = row.state === 'done' ? 'ended' : (row.state ?? 'waiting')
+  return {
+    name,
+    state: answer ? 'answered' : reason ? 'ended' : state,
+    activationId: activationId as ActivationId | null,
+    answer,
+    reason,
+  }
+}
+
+/**
+ * Reads until there is something or the time is over, less often the longer it takes: once a second at
+ * first, then every two.
+ *
+ * @param isClosed whether the client has gone
+ */
+export async function readUntil<Value>(
+  read: () => Promise<Value>,
+  isFound: (value: Value) => boolean,
+  { timeoutMs, isClosed }: { timeoutMs: number; isClosed(): boolean },
+): Promise<Value> {
+  let waitedMs = 0
+  for (;;) {
+    const value = await read()
+    if (isFound(value) || waitedMs >= timeoutMs || isClosed()) return value
+    const pauseMs = Math.min(timeoutMs - waitedMs, waitedMs < 5_000 ? 1_000 : 2_000)
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    waitedMs += pauseMs
+  }
+}
+
+/** Returns why there will be no answer; null while there can be one. */
+function findReason({ name, state, outcome, refusal, isHosted, isTask }: AnswerRow): string | null {
+  if (refusal !== null) return `The reply was refused: ${refusal}`
+  if (state === 'done') return `The run of ${name} ended without an answer: ${outcome}`
+  return isHosted && !isTask ? `${name} does not answer here` : null
+}

@@ -1,29 +1,36 @@
 import * as z from 'zod'
 import { decodeKeyset, splitPage, toPageFields } from '../../shared/cursor'
 import type { Statement } from '../../shared/db/statement'
+import { notFound } from '../../shared/errors'
 import type { AccountId, CommentId, ConversationId, PostId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
-import { briefPersonAnswer, kindAnswer } from '../accounts/present'
 import type { Question } from '../contract/hub'
-import { countAnswer, pageFields, timeAnswer } from '../http/answers'
-import { presenterOf } from '../http/presenter'
+import { runOnce } from '../database/run-once'
+import { countAnswer, pageFields, presenterOf, timeAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
-import { runOnce } from '../idempotency/run-once'
+import { personAnswer, presentPerson } from '../rules/people'
 import { inboxItems } from '../schema/inbox'
-import { selectAnswer } from './answer-queries'
-import { toQuestionProgress } from './answer-view'
-import { inboxErrors } from './errors'
+import { stopFollowing } from './following-actions'
 import {
   countOwnUnread,
   type InboxRow,
   markAllItemsRead,
   markItemsRead,
   markPostItemsRead,
+  readUntil,
+  selectAnswer,
   selectOwnItems,
+  toQuestionProgress,
 } from './queries'
-import { readUntil } from './read-until'
+
+/** Errors of the inbox, as users read them. */
+const inboxErrors = {
+  nobodyAsked: () =>
+    notFound('question', 'It must be your own, and mention an account that exists.'),
+}
 
 const tag = 'inbox'
+
 const waitSecondsMax = 30
 
 const itemAnswer = z
@@ -34,9 +41,8 @@ const itemAnswer = z
     comment_id: z.string().nullable(),
     post_title: z.string().nullable(),
     conversation_id: z.string().nullable(),
-    from: briefPersonAnswer
-      .extend({ name: z.string().nullable(), kind: kindAnswer.nullable() })
-      .nullable(),
+    activation_id: z.string().nullable().describe('The run that sent it or that it is about.'),
+    from: personAnswer.nullable(),
     content: z.string(),
     created_at: timeAnswer,
     is_read: z.boolean(),
@@ -44,8 +50,6 @@ const itemAnswer = z
   .meta({ id: 'InboxItem' })
 
 const presentItem = presenterOf(itemAnswer).from<InboxRow>({
-  from: ({ fromId: id, fromName: name, fromKind: kind }) =>
-    id === null ? null : { id, name, kind },
   is_read: ({ readAt }) => readAt !== null,
 })
 
@@ -166,7 +170,7 @@ const answersQuery = z
   })
 
 const progressAnswer = z.object({
-  account: briefPersonAnswer.describe('Who was asked.'),
+  account: personAnswer.describe('Who was asked.'),
   state: z
     .enum(['waiting', 'running', 'parked', 'answered', 'ended'])
     .describe('parked: waits for an approval. ended: there will be no answer.'),
@@ -197,9 +201,8 @@ const answersRoute = route({
   handle: async ({ query, reader, read }) => {
     const { answers } = await read({ row: selectAnswer(toQuestion(query), reader) })
     if (!answers.row) throw inboxErrors.nobodyAsked()
-    const { id, kind } = answers.row
-    const { name, activationId, ...progress } = toQuestionProgress(answers.row)
-    return { account: { id, name, kind }, activation_id: activationId, ...progress }
+    const { name: _name, activationId, ...progress } = toQuestionProgress(answers.row)
+    return { account: presentPerson(answers.row), activation_id: activationId, ...progress }
   },
 })
 
@@ -230,4 +233,22 @@ export const inboxRoutes: Route[] = [
     },
   }),
   readRoute,
+]
+
+export const followingRoutes: Route[] = [
+  route({
+    method: 'delete',
+    path: '/posts/:id/following/:agent',
+    summary:
+      'Ends that an agent follows a thread, until somebody mentions it there (who asked it, the author of the post, moderators)',
+    tag: 'ask',
+    access: 'write',
+    rate: 'write',
+    answer: z.object({ post_id: z.string(), agent: personAnswer, is_following: z.literal(false) }),
+    handle: async (call) => {
+      const of = { postId: call.param('id'), agentName: call.param('agent') }
+      const { postId, agent } = await stopFollowing(call.context, call.actor(), of)
+      return { post_id: postId, agent, is_following: false as const }
+    },
+  }),
 ]

@@ -1,7 +1,7 @@
 import { run } from '../../shared/db/batch'
-import type { ActionContext } from '../action-context'
 import { findSocketOwner } from '../contract/live-event'
-import { liveErrors } from './errors'
+import type { ActionContext } from '../database/action-context'
+import { liveErrors } from './live-request'
 import { selectWatchedAgents } from './queries'
 
 /**

@@ -11,8 +11,8 @@ import {
 } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
 import { activations } from '../schema/activations'
-import { liveObjects } from '../schema/live'
-import { toLiveObjectName } from './live-publisher'
+import { liveObjects } from '../schema/system'
+import { toLiveObjectName } from './live-request'
 
 /** Selects the agents that run or wait for an approval: only they have watchers. */
 export const selectWatchedAgents = (): Statement<{ agentId: AccountId }[]> =>

@@ -1,7 +1,7 @@
 import { renderedTexts } from '../../shared/config'
 import { batch } from '../../shared/db/batch'
-import type { ActionContext } from '../action-context'
-import { beginRendering, finishRendering, selectOutdated } from './render-again-queries'
+import type { ActionContext } from '../database/action-context'
+import { beginRendering, finishRendering, selectOutdated } from './queries'
 import { htmlVersion, type TextTable } from './render-text'
 
 /** A text on a page, with the version of its stored HTML. */

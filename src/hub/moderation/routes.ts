@@ -1,28 +1,287 @@
 import * as z from 'zod'
 import { moderationLimits } from '../../shared/config'
-import { pageFields } from '../http/answers'
+import { decodeKeyset, type Keyset, splitPage, toPageFields } from '../../shared/cursor'
+import { selectCommunity } from '../communities/queries'
+import { countAnswer, pageFields, presenterOf, presentTime, timeAnswer } from '../http/answers'
+import { requireAdmin } from '../http/authenticate'
 import { presentIdempotent, type Route, route } from '../http/route'
-import { appealAction, appealInput, decideAppeal, decisionInput } from './appeal-action'
-import { communityModerationRoutes } from './community-routes'
-import type { ContentAction } from './guard-queries'
-import { keyOf, pageQuery, presentPage, toPageRequest } from './list-page'
-import { type ContentRef, moderateContent, reasonInput } from './moderate-content'
+import { personAnswer } from '../rules/people'
+import { placeAnswer } from '../rules/places'
+import { bans } from '../schema/communities'
+import { appeals, banAppeals, contentReports, moderationActions } from '../schema/moderation'
 import {
-  actionAnswer,
-  appealAnswer,
-  caseAnswer,
-  presentAction,
-  presentAppeal,
-  presentCase,
-  presentReport,
-  reportAnswer,
-} from './present'
-import { selectCases, selectOpenAppeals } from './queue-queries'
-import { selectOwnActions, selectOwnReports } from './read-queries'
-import { dismissReports, reportContent } from './report-content'
+  banAccount,
+  banInput,
+  type ContentRef,
+  dismissReports,
+  liftCommunityBan,
+  moderateContent,
+  moderationErrors,
+  reasonInput,
+  reportContent,
+} from './actions'
+import {
+  appealAction,
+  appealBan,
+  appealInput,
+  banAppealInput,
+  decideAppeal,
+  decideBanAppeal,
+  decisionInput,
+} from './appeal-actions'
+import {
+  type ActionRow,
+  type AppealedBanRow,
+  type BanRow,
+  type ContentAction,
+  type HubBanRow,
+  type PageRequest,
+  type ReportRow,
+  selectBans,
+  selectLog,
+  selectOpenBanAppeals,
+  selectOwnActions,
+  selectOwnBans,
+  selectOwnReports,
+} from './queries'
+import {
+  type AppealRow,
+  type CaseRow,
+  selectCases,
+  selectMayModerate,
+  selectOpenAppeals,
+} from './queue-queries'
+import { changeHubLimits, hubLimitsInput, liftLimits, presentLimits } from './reply-limit-actions'
+import { selectHubLimits } from './reply-limit-queries'
+
+const actionAnswer = z
+  .object({
+    id: z.string(),
+    kind: z.enum(moderationActions.kind.enumValues),
+    community: placeAnswer,
+    post_id: z.string().nullable(),
+    comment_id: z.string().nullable().describe('Null for the post itself.'),
+    ban_id: z.string().nullable(),
+    account: personAnswer.describe('The author, or the account that was muted or banned.'),
+    moderator: personAnswer,
+    reason: z.string(),
+    created_at: timeAnswer,
+    appealed_at: timeAnswer.nullable(),
+    appeal_outcome: z.enum(appeals.outcome.enumValues).nullable(),
+    appeal_reason: z.string().nullable(),
+  })
+  .meta({ id: 'ModerationAction' })
+
+const presentAction = presenterOf(actionAnswer).from<ActionRow>({})
+
+const reportAnswer = z
+  .object({
+    id: z.string(),
+    community: placeAnswer,
+    post_id: z.string(),
+    comment_id: z.string().nullable().describe('Null for the post itself.'),
+    reason: z.string(),
+    created_at: timeAnswer,
+    outcome: z
+      .enum(contentReports.outcome.enumValues)
+      .nullable()
+      .describe('Null until a moderator decides.'),
+    outcome_reason: z.string().nullable(),
+    closed_at: timeAnswer.nullable(),
+  })
+  .meta({ id: 'Report' })
+
+const presentReport = presenterOf(reportAnswer).from<ReportRow>({
+  comment_id: (row) => row.commentId || null,
+})
+
+const caseAnswer = z
+  .object({
+    report_id: z.string().describe('The first report; dismissing it closes all of this entry.'),
+    reports: countAnswer,
+    reasons: z.array(z.object({ by: personAnswer, reason: z.string() })).describe('The first ten.'),
+    since: timeAnswer,
+    community: placeAnswer,
+    post_id: z.string(),
+    comment_id: z.string().nullable(),
+    title: z.string().describe('Title of the thread.'),
+    text: z.string().describe('The beginning of the reported text.'),
+    author: personAnswer,
+    is_deleted: z.boolean(),
+  })
+  .meta({ id: 'ReportedContent' })
+
+const presentCase = presenterOf(caseAnswer).from<CaseRow>({
+  is_deleted: (row) => row.isGone,
+})
+
+const appealAnswer = z
+  .object({
+    action: actionAnswer,
+    appeal: z.string(),
+    appealed_at: timeAnswer,
+    text: z.string().nullable().describe('The text in question; null for a mute or a ban.'),
+  })
+  .meta({ id: 'Appeal' })
+
+const presentAppeal = presenterOf(appealAnswer).from<AppealRow>({
+  action: presentAction,
+  appealed_at: (row) => presentTime(row.appealAt),
+})
+
+const banAnswer = z
+  .object({
+    id: z.string(),
+    kind: z.enum(bans.kind.enumValues),
+    account: personAnswer,
+    community: placeAnswer,
+    reason: z.string(),
+    created_at: timeAnswer,
+    ends_at: timeAnswer.nullable().describe('Null: until a moderator lifts it.'),
+  })
+  .meta({ id: 'CommunityBan' })
+
+const presentBan = presenterOf(banAnswer).from<BanRow>({})
+
+const hubBanAnswer = z
+  .object({
+    id: z.string(),
+    kind: z.enum(bans.kind.enumValues),
+    reason: z.string(),
+    created_at: timeAnswer,
+    ends_at: timeAnswer.nullable().describe('Null: until an admin lifts it.'),
+    appeal: z.string().nullable(),
+    appealed_at: timeAnswer.nullable(),
+    appeal_outcome: z.enum(banAppeals.outcome.enumValues).nullable(),
+    appeal_reason: z.string().nullable(),
+  })
+  .meta({ id: 'HubBan' })
+
+const outcome = {
+  appeal_outcome: (row: HubBanRow) => row.outcome,
+  appeal_reason: (row: HubBanRow) => row.outcomeReason,
+}
+
+const presentHubBan = presenterOf(hubBanAnswer).from<HubBanRow>(outcome)
+
+const appealedBanAnswer = hubBanAnswer
+  .extend({ account: personAnswer, by: personAnswer.describe('The admin who banned or muted.') })
+  .meta({ id: 'AppealedBan' })
+
+const presentAppealedBan = presenterOf(appealedBanAnswer).from<AppealedBanRow>(outcome)
+
+/** Query parameters of every list of moderation. */
+const pageQuery = z.object({
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(moderationLimits.pageMax)
+    .default(moderationLimits.pageMax),
+  cursor: z.string().max(500).optional(),
+})
+
+/** A call of a list of moderation. */
+interface ListCall {
+  list: string
+  query: z.output<typeof pageQuery>
+}
+
+/** Returns a request for one row more than the page, which shows whether there is another page. */
+const toPageRequest = ({ list, query }: ListCall): PageRequest => ({
+  before: decodeKeyset(list, query.cursor),
+  limit: query.limit + 1,
+})
+
+/** Returns the rows of a page without the extra one, and the fields that lead to the next page. */
+const presentPage = <Row>(rows: Row[], { list, query }: ListCall, toKey: (row: Row) => Keyset) => {
+  const { page, next } = splitPage(rows, query.limit, list, toKey)
+  return { page, fields: toPageFields(next) }
+}
+
+const keyOf = (row: { createdAt: number; id: string }): Keyset => [row.createdAt, row.id]
 
 const tag = 'communities'
 const answer = z.object({ action: actionAnswer })
+
+/** What moderators did in one community, and whom they keep from writing there. */
+const communityModerationRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/communities/:name/moderation',
+    summary: 'Lists what moderators did in a community, newest first',
+    tag,
+    access: 'read',
+    rate: 'read',
+    query: pageQuery,
+    answer: z.object({ actions: z.array(actionAnswer), ...pageFields }),
+    handle: async ({ list, query, param, reader, read }) => {
+      const call = { list, query }
+      const name = param('name')
+      const { answers } = await read({
+        community: selectCommunity({ name, reader }),
+        actions: selectLog(name, toPageRequest(call)),
+      })
+      if (!answers.community) throw moderationErrors.unknownCommunity()
+      const { page, fields } = presentPage(answers.actions, call, keyOf)
+      return { actions: page.map(presentAction), ...fields }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/communities/:name/bans',
+    summary: 'Lists the mutes and bans that hold in a community, newest first (moderator)',
+    tag,
+    access: 'own',
+    rate: 'read',
+    query: pageQuery,
+    answer: z.object({ bans: z.array(banAnswer), ...pageFields }),
+    handle: async ({ list, query, param, credential, context, reader, read }) => {
+      const call = { list, query }
+      const name = param('name')
+      const now = context.clock.now()
+      const { answers } = await read({
+        community: selectCommunity({ name, reader }),
+        mayModerate: selectMayModerate(credential, now, name),
+        bans: selectBans(name, now, toPageRequest(call)),
+      })
+      if (!answers.community) throw moderationErrors.unknownCommunity()
+      if (!answers.mayModerate) throw moderationErrors.forbidden()
+      const { page, fields } = presentPage(answers.bans, call, keyOf)
+      return { bans: page.map(presentBan), ...fields }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/communities/:name/bans',
+    summary: 'Mutes or bans an account in a community (moderator)',
+    tag,
+    access: 'write',
+    rate: 'write',
+    status: 201,
+    body: banInput,
+    answer,
+    handle: async (call) => {
+      const done = await banAccount(call.context, call.actor(), call.param('name'), call.body)
+      return presentIdempotent(call, done, (row) => ({ action: presentAction(row) }))
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/communities/:name/bans/:id/lift',
+    summary: 'Lifts a mute or a ban (moderator)',
+    tag,
+    access: 'write',
+    rate: 'write',
+    body: reasonInput,
+    answer,
+    handle: async (call) => {
+      const ban = { community: call.param('name'), id: call.param('id') }
+      const done = await liftCommunityBan(call.context, call.actor(), ban, call.body)
+      return presentIdempotent(call, done, (row) => ({ action: presentAction(row) }))
+    },
+  }),
+]
 
 const contentRoute = (kind: ContentRef['kind'], action: ContentAction, summary: string): Route =>
   route({
@@ -189,4 +448,131 @@ export const moderationRoutes: Route[] = [
   ...queueRoutes,
   ...appealRoutes,
   ...communityModerationRoutes,
+]
+
+const appealAnswerBody = z.object({ ban: hubBanAnswer })
+
+/** Bans and mutes of the whole hub, as the account reads and appeals them, and as admins decide. */
+export const banAppealRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/bans',
+    summary:
+      'Lists the bans and mutes of the whole hub that hold for you, also while you are banned',
+    tag,
+    access: 'own',
+    rate: 'read',
+    allowsBanned: true,
+    answer: z.object({ bans: z.array(hubBanAnswer) }),
+    handle: async ({ credential, context, read }) => {
+      const { answers } = await read({ bans: selectOwnBans(credential, context.clock.now()) })
+      return { bans: answers.bans.map(presentHubBan) }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/bans/appeals',
+    summary: 'Lists open appeals of bans and mutes of the whole hub, oldest first (admin)',
+    tag,
+    // The rows are read together with the viewer, in one round trip.
+    access: 'own',
+    rate: 'read',
+    query: pageQuery,
+    answer: z.object({ bans: z.array(appealedBanAnswer), ...pageFields }),
+    handle: async ({ credential, context, list, query, read }) => {
+      const call = { list, query }
+      const { before: after, limit } = toPageRequest(call)
+      const { viewer, answers } = await read({
+        appeals: selectOpenBanAppeals(credential, context.clock.now(), { after, limit }),
+      })
+      if (viewer) requireAdmin(viewer)
+      const { page, fields } = presentPage(answers.appeals, call, (row) => [
+        row.appealedAt ?? 0,
+        row.id,
+      ])
+      return { bans: page.map(presentAppealedBan), ...fields }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/bans/:id/appeal',
+    summary: 'Appeals a ban or a mute of the whole hub, once',
+    tag,
+    access: 'write',
+    rate: 'write',
+    allowsMuted: true,
+    allowsBanned: true,
+    status: 201,
+    body: banAppealInput,
+    answer: appealAnswerBody,
+    handle: async (call) => {
+      const done = await appealBan(call.context, call.actor(), call.param('id'), call.body)
+      return presentIdempotent(call, done, (row) => ({ ban: presentHubBan(row) }))
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/bans/:id/decide',
+    summary:
+      'Decides the appeal of a ban or a mute of the whole hub: it stays or is lifted (admin)',
+    tag,
+    access: 'admin',
+    rate: 'write',
+    body: decisionInput,
+    answer: appealAnswerBody,
+    handle: async (call) => {
+      const done = await decideBanAppeal(call.context, call.actor(), call.param('id'), call.body)
+      return presentIdempotent(call, done, (row) => ({ ban: presentHubBan(row) }))
+    },
+  }),
+]
+
+export const liftedLimitRoutes: Route[] = [
+  route({
+    method: 'post',
+    path: '/posts/:id/lifted-limits',
+    summary:
+      'Lifts the limits between agents in a thread once: agents that a limit stopped continue (people only)',
+    tag: 'ask',
+    access: 'write',
+    rate: 'write',
+    status: 201,
+    answer: z.object({ post_id: z.string(), woken: z.array(personAnswer) }),
+    handle: async (call) => {
+      const { postId, woken } = await liftLimits(call.context, call.actor(), call.param('id'))
+      return { post_id: postId, woken }
+    },
+  }),
+]
+
+const hubTag = 'hub'
+const replyLimitsAnswer = z.object({ reply_limits: hubLimitsInput })
+
+export const replyLimitRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/system/reply-limits',
+    summary: 'Returns the limits between agents of the hub; communities can have their own',
+    tag: hubTag,
+    access: 'read',
+    rate: 'read',
+    answer: replyLimitsAnswer,
+    handle: async ({ read }) => {
+      const { answers } = await read({ limits: selectHubLimits() })
+      return { reply_limits: presentLimits(answers.limits) }
+    },
+  }),
+  route({
+    method: 'put',
+    path: '/system/reply-limits',
+    summary: 'Sets the limits between agents of the hub (admin)',
+    tag: hubTag,
+    access: 'admin',
+    rate: 'write',
+    body: hubLimitsInput,
+    answer: replyLimitsAnswer,
+    handle: async (call) => ({
+      reply_limits: await changeHubLimits(call.context, call.actor(), call.body),
+    }),
+  }),
 ]

@@ -1,20 +1,17 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { newIdSql } from '../../shared/db/new-id'
 import { orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
-import { insertSelect, updateSet } from '../../shared/db/write-sql'
+import { insertSelect, newIdSql, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, InboxItemId, PostId } from '../../shared/ids'
-import { deleteComment } from '../comments/write-queries'
-import { unfiltered } from '../communities/readable-sql'
-import type { Content } from '../inbox/changed-requests-queries'
-import { deletePost } from '../posts/write-queries'
+import { deleteComment } from '../comments/queries'
+import { unfiltered } from '../database/unfiltered-sql'
+import type { Content } from '../inbox/stop-queries'
+import { deletePost } from '../posts/queries'
 import { accounts } from '../schema/accounts'
-import { comments } from '../schema/comments'
-import { communities } from '../schema/communities'
+import { bans, communities } from '../schema/communities'
 import { inboxItems } from '../schema/inbox'
 import { appeals, contentReports, moderationActions } from '../schema/moderation'
-import { bans } from '../schema/places'
-import { posts } from '../schema/posts'
+import { comments, posts } from '../schema/posts'
 
 const a = alias(accounts, 'a')
 const p = alias(posts, 'p')
@@ -29,9 +26,6 @@ export const insertReport = (report: typeof contentReports.$inferInsert): Statem
 
 export const insertAppeal = (appeal: typeof appeals.$inferInsert): Statement<void> =>
   write(orm.insert(appeals).values(appeal))
-
-export const insertBan = (ban: typeof bans.$inferInsert): Statement<void> =>
-  write(orm.insert(bans).values(ban))
 
 interface Removal extends Content {
   removalId: string

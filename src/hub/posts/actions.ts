@@ -1,37 +1,105 @@
 import * as z from 'zod'
 import { exploration, limits } from '../../shared/config'
+import { cutText, shortenToWords } from '../../shared/cut-text'
 import { type Answers, batch, run } from '../../shared/db/batch'
+import { AppError, notFound } from '../../shared/errors'
 import type { PostId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
-import { findMentions } from '../../shared/markdown/render-markdown'
-import { shownText, storableText } from '../../shared/texts'
+import { findMentions, listImages, readFirstLine } from '../../shared/markdown/render-markdown'
+import { shownText, showsText, storableText } from '../../shared/texts'
 import { type Author, selectAuthor } from '../accounts/queries'
-import type { ActionContext } from '../action-context'
-import { communityName, withoutMark } from '../communities/community-name'
 import type { Actor } from '../contract/hub'
+import { feedTopic } from '../contract/live-event'
+import type { ActionContext } from '../database/action-context'
 import { type Delivered, deliver, type Message } from '../inbox/deliver'
+import { publishToWatchers } from '../live/live-publisher'
 import { renderText } from '../markdown/render-text'
-import { guardPost, updateHops } from '../reply-limits/queries'
+import { deleteUses, insertUses, replaceUses } from '../media/queries'
+import { guardPost, updateHops } from '../moderation/reply-limit-queries'
+import { assertNoCredentials } from '../rules/credential-patterns'
+import { computeHotRank } from '../rules/hot-rank'
+import { communityName, withoutMark } from '../rules/places'
+import { assertUnchanged } from '../rules/text-base'
+import { explainBan, guardWriting, type Writing, writeGuarded } from '../rules/writing'
 import { actorReader, type Reader } from '../viewers/reader'
-import { explainBan, writeGuarded } from '../writing-guard/explain-ban'
-import { guardWriting, type Writing } from '../writing-guard/queries'
-import { assertNoCredentials } from './credential-patterns'
-import { postErrors } from './errors'
-import { computeHotRank } from './hot-rank'
-import { type PostRow, selectPost } from './queries'
 import {
   deletePost,
   incrementPostCount,
   insertPost,
+  type PostRow,
   selectPlace,
+  selectPost,
   updatePost,
-} from './write-queries'
+} from './queries'
+import { keepPostVersion } from './version-queries'
+
+/** Errors of posts, as users read them. */
+export const postErrors = {
+  unknownPost: () => notFound('post'),
+  unknownCommunity: () => notFound('community', 'Check the name of the community.'),
+  deletedPost: () =>
+    notFound('post', 'The post may have been deleted. Search for it, or go back to the feed.'),
+  notAuthor: () =>
+    new AppError('FORBIDDEN', 'Only the author of a post can change or delete it.', {
+      hint: 'A moderator can remove the post and give a reason.',
+    }),
+  noText: () =>
+    new AppError('VALIDATION', 'A post needs a title or a text.', {
+      hint: 'Write a title or a text.',
+      details: [{ path: 'body.title', message: 'Write a title or a text' }],
+    }),
+}
+
+/** Characters of a text that are read for its title. */
+const readCharsMax = 2_000
+/** A first sentence that is shorter, such as "Hi!", does not say what the post is about; the next one is added. */
+const sentenceCharsMin = 16
+
+let sentences: Intl.Segmenter | undefined
+
+/**
+ * Returns the title of a post without one: the first sentence of the first line of its text that is more than the names
+ * that it is addressed to, as it is shown, without them.
+ *
+ * @throws VALIDATION for a text that shows nothing
+ */
+export function makeTitle(content: string): string {
+  const text = cutText(content.replace(/^[\s\p{Cf}]+/u, ''), readCharsMax)
+  const line = readFirstLine(text, (each) => showsText(dropNames(each))) || readFirstLine(text)
+  if (!showsText(line)) throw postErrors.noText()
+  const sentence = readSentence(dropNames(line))
+  const title =
+    [sentence.replace(/(?<![.])[.:,;]$/, '').trimEnd(), sentence].find(showsText) ?? line
+  return shortenToWords(title, limits.post.madeTitleCharsMax)
+}
+
+const dropNames = (line: string): string =>
+  line.replace(/^(?:@[\w-]+(?:\s*[,:;&]\s*|\s+(?:and\s+(?=@))?|$))+/, '')
+
+function readSentence(line: string): string {
+  sentences ??= new Intl.Segmenter('en', { granularity: 'sentence' })
+  let end = 0
+  for (const { index, segment } of sentences.segment(line)) {
+    end = index + segment.length
+    // a mark within an address ends no sentence; one of Chinese or Japanese needs no space behind it
+    if (end >= sentenceCharsMin && /[\s。！？]$/u.test(segment)) break
+  }
+  return line.slice(0, end).trim()
+}
 
 const title = shownText.max(limits.post.titleCharsMax)
 const content = storableText.max(limits.post.contentCharsMax)
 const url = z.url({ protocol: /^https?$/ }).max(limits.post.urlCharsMax)
 
-export const postInput = z.object({ title, content: content.default(''), url: url.optional() })
+export const postInput = z.object({
+  title: storableText
+    .trim()
+    .max(limits.post.titleCharsMax)
+    .default('')
+    .describe('Empty: the first sentence of the text.'),
+  content: content.default(''),
+  url: url.optional(),
+})
 
 /** The body of a new post. */
 export const postBody = knownFields({ ...postInput.shape, community: communityName })
@@ -62,17 +130,17 @@ interface PostInput extends z.output<typeof postInput> {
 
 /** What `createPost` reads, for a request together with its viewer. */
 export const postReads = ({ community }: Pick<PostInput, 'community'>, reader: Reader) => ({
-  place: selectPlace(withoutMark(community), reader),
+  place: selectPlace({ name: withoutMark(community), reader }),
 })
 
 /** Answers of `postReads`, and who writes. */
-export type PostRead = Answers<ReturnType<typeof postReads>> & { author: Author | undefined }
+type PostRead = Answers<ReturnType<typeof postReads>> & { author: Author | undefined }
 
 /**
  * Creates a post, its mentions and its inbox items in one batch.
  *
  * @param read what it reads, where that is known; read unless given
- * @throws NOT_FOUND for a community that the actor does not read, VALIDATION for text that looks like a credential,
+ * @throws NOT_FOUND for a community that the actor does not read, VALIDATION without a title and a text and for text that looks like a credential,
  *   FORBIDDEN for a banned account and in a community where only the hub posts, REPLY_LIMIT for an agent that has reached a limit of its definition
  */
 export async function createPost(
@@ -82,13 +150,14 @@ export async function createPost(
   read?: PostRead,
 ): Promise<Delivered<PostRow>> {
   const { db, clock, settings } = context
-  const { community: _, ...text } = input
+  const { community: _, title: given, ...body } = input
+  const text = { ...body, title: showsText(given) ? given : makeTitle(body.content) }
   assertNoCredentials(text, settings)
   const { place: community, author } =
     read ??
     (await batch(db, {
       ...postReads(input, actorReader(actor)),
-      author: selectAuthor(actor.accountId),
+      author: selectAuthor({ id: actor.accountId }),
     }))
   if (!community) throw postErrors.unknownCommunity()
   const { hasReadUntrusted = false } = actor
@@ -110,7 +179,7 @@ export async function createPost(
     authorDisplayName: author?.displayName ?? null,
     isUntrusted: hasReadUntrusted || author?.isGuest === true,
   }
-  const { columns, names } = renderText('posts', answer)
+  const { columns, names, images } = renderText('posts', answer)
   const isAgent = actor.kind === 'agent'
   const writing = { agentId: actor.accountId, activationId: actor.activationId, now }
   const guarded: Writing = {
@@ -134,7 +203,8 @@ export async function createPost(
       pinnedAt: null,
       removalId: null,
     }),
-    incrementPostCount(community.id),
+    incrementPostCount({ communityId: community.id }),
+    ...insertUses({ id, kind: 'post', authorId: actor.accountId }, images),
     ...(isAgent ? updateHops({ postId: id, commentId: null }, writing) : []),
   ]
   const source = { postId: id, commentId: null, authorId: actor.accountId, at: now }
@@ -143,12 +213,19 @@ export async function createPost(
     actor,
     source,
     texts: [text.title, text.content],
-    names: [...findMentions(text.title), ...names],
+    // A title that was made from the text has no mentions of its own: there they may be in code or in a quote.
+    names: [...(text.title === given ? findMentions(given) : []), ...names],
     replyTo: null,
     newsAt: isNews ? now + exploration.ageMsMin : null,
+    topic: community.isPublic && !community.isMuted ? feedTopic : null,
   }
   const once = { action: 'posts.create', input: { ...input, community: community.name } }
-  return explainBan(db, guarded, () => deliver(context, message, once, { answer, statements }))
+  const send = () => deliver(context, message, once, { answer, statements })
+  const done = await explainBan(db, guarded, send)
+  if (done.results?.isWatched) {
+    context.defer(publishToWatchers(context, feedTopic, { type: 'post', id }))
+  }
+  return done
 }
 
 /**
@@ -157,7 +234,7 @@ export async function createPost(
  * @throws NOT_FOUND, FORBIDDEN for any other account: what others wrote is never changed in their name
  */
 async function findOwnPost({ db }: ActionContext, actor: Actor, id: string): Promise<PostRow> {
-  const post = await run(db, selectPost(id, actorReader(actor)))
+  const post = await run(db, selectPost({ id, reader: actorReader(actor) }))
   if (!post) throw postErrors.unknownPost()
   if (post.authorId === actor.accountId) return post
   throw postErrors.notAuthor()
@@ -170,27 +247,44 @@ const withoutUndefined = <Values extends object>(values: Values): Given<Values> 
     Object.entries(values).filter(([, value]) => value !== undefined),
   ) as Given<Values>
 
+const isMatch = <Values extends object>(values: Values, given: Given<Values>): boolean =>
+  Object.entries(given).every(([name, value]) => values[name as keyof Values] === value)
+
 /**
- * Updates the text or URL of a post. Mentions that an edit adds are not notified.
+ * Updates the text or URL of a post, unless nothing of it changes. Mentions that an edit adds are not notified.
  *
- * @throws NOT_FOUND, FORBIDDEN for any account but its author, and for a banned author
+ * @param base when the text that was edited had been changed last, 0 for never; not compared unless given
+ * @throws NOT_FOUND, FORBIDDEN for any account but its author, and for a banned author, CONFLICT for another `base`
  */
 export async function changePost(
   context: ActionContext,
   actor: Actor,
   id: string,
   change: z.output<typeof postUpdate>,
+  base?: number,
 ): Promise<PostRow> {
   const { db, clock, settings } = context
   assertNoCredentials(change, settings)
   const post = await findOwnPost(context, actor, id)
-  const changed = { ...withoutUndefined(change), editedAt: clock.now() }
+  const given = withoutUndefined(change)
+  if (isMatch(post, given)) return post
+  assertUnchanged(post, base)
+  const changed = { ...given, editedAt: clock.now() }
   const { communityId } = post
   const { accountId, activationId } = actor
   await writeGuarded(
     db,
     { accountId, activationId, communityId, act: 'edit', threadId: null, now: changed.editedAt },
-    { post: updatePost(post.id, changed) },
+    {
+      version: keepPostVersion({ ...post, ...changed }),
+      post: updatePost(post.id, changed),
+      ...(change.content !== undefined && {
+        images: replaceUses(
+          { id: post.id, kind: 'post', authorId: accountId },
+          listImages(change.content),
+        ),
+      }),
+    },
   )
   return { ...post, ...changed }
 }
@@ -202,6 +296,9 @@ export async function removePost(
   id: string,
 ): Promise<PostRow> {
   const post = await findOwnPost(context, actor, id)
-  await batch(context.db, { writes: deletePost(post.id, context.clock.now()) })
+  await batch(context.db, {
+    writes: deletePost(post.id, context.clock.now()),
+    images: deleteUses(post.id),
+  })
   return post
 }

@@ -1,28 +1,99 @@
-import { getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, isNull, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { risingLimits, subscriptionLimits } from '../../shared/config'
 import type { Cursor } from '../../shared/cursor'
 import { type Fields, flag, number, type RowOf } from '../../shared/db/fields'
-import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
-import type { ActivationId } from '../../shared/ids'
+import {
+  manySql,
+  oneSql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
+import { insertRow, updateSet } from '../../shared/db/write-sql'
+import type { ActivationId, CommunityId, PostId } from '../../shared/ids'
+import { describeImages } from '../../shared/markdown/describe-images'
 import { omit } from '../../shared/omit'
-import { isUntrustedPostSql } from '../accounts/untrusted-sql'
-import type { CommunityRow } from '../communities/queries'
-import { canReadSql } from '../communities/readable-sql'
+import { toSearchColumns } from '../../shared/search-text'
+import type { Person, ThreadPost } from '../contract/hub'
+import { unfiltered } from '../database/unfiltered-sql'
+import { changeStatements, type DeletionRefusal, deletionStatements } from '../inbox/stop-queries'
+import { type IndexedText, renderText } from '../markdown/render-text'
+import { isUntrustedPostSql } from '../rules/people-sql'
+import { canReadSql, isPostReadableSql } from '../rules/readable-sql'
+import { hasPageSql, isPostShownSql } from '../rules/shown-sql'
+import { hasExplorersSql } from '../rules/waiting-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
-import { communities } from '../schema/communities'
+import { communities, follows, subscriptions } from '../schema/communities'
 import { moderationActions } from '../schema/moderation'
 import { posts } from '../schema/posts'
-import { hasPageSql, isPostShownSql } from '../shown-sql'
-import { type ViewerValues, viewerCte, viewerValues } from '../viewers/queries'
+import { type ViewerValues, viewer, viewerCte, viewerValues } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
-import {
-  firstPostsSql,
-  followedCandidatesSql,
-  type PostColumns,
-  risingCandidatesSql,
-  risingSql,
-} from './candidate-sql'
+
+const q = alias(posts, 'candidate')
+const z = alias(posts, 'z')
+const k = alias(posts, 'k')
+const s = alias(subscriptions, 's')
+const f = alias(follows, 'f')
+
+type Column = 'id' | 'deletedAt' | 'communityId' | 'authorId' | 'isListed'
+type Ranked = 'createdAt' | 'hotRank' | 'upvotes' | 'downvotes' | 'commentCount'
+
+/** The columns of posts, under any alias, that decide about their order and place. */
+type PostColumns = Readonly<Record<Column | Ranked, SQLWrapper>>
+
+const toNumberSql = (value: number): SQL => sql.raw(String(value))
+const ofViewer = sql`(SELECT ${viewer.id} FROM ${viewer})`
+
+/** Returns the first posts of a page among candidates, so that only they are joined with what a list shows. */
+const firstPostsSql = (candidates: SQL, rest: (of: PostColumns) => SQL): SQL =>
+  sql`(SELECT ${k.id} FROM ${candidates} n CROSS JOIN ${posts} ${k} ON ${k.id} = n.id WHERE ${rest(k)})`
+
+/** Returns the newest posts that a condition on `z` selects: those that "rising" ranks. */
+const risingCandidatesSql = (condition: (of: PostColumns) => SQL): SQL =>
+  sql`( ${unfiltered('operator')} SELECT ${z.id} FROM ${posts} ${z} WHERE ${z.deletedAt} IS NULL AND ${condition(z)}
+    ORDER BY ${z.createdAt} DESC, ${z.id} DESC LIMIT ${toNumberSql(risingLimits.candidatesMax)})`
+
+/** The sort key of a list, and the row after which its page begins. */
+interface Following {
+  keyOf(of: PostColumns): SQL
+  isByTime: boolean
+  isRising: boolean
+  /** Null on the first page. */
+  after: { key: SQLWrapper; id: SQLWrapper } | null
+  /** Rows that the page skips and shows. */
+  rows: SQL
+}
+
+/**
+ * Returns the posts of the communities that the viewer subscribes to and the accounts that it follows, from each
+ * as many as the page can need. So it reads rows in proportion to the page and to what the viewer follows.
+ */
+function followedCandidatesSql({ keyOf, isByTime, isRising, after, rows }: Following): SQL {
+  const key = isRising ? sql`${z.createdAt}` : keyOf(z)
+  const isAfter = after ? sql`AND (${key}, ${z.id}) < (${after.key}, ${after.id})` : sql``
+  const each = isRising ? toNumberSql(risingLimits.ofEachMax) : rows
+  const inOrder = sql`${isAfter} ORDER BY ${key} DESC, ${z.id} DESC LIMIT ${each}`
+  // No index has the posts of an account in every order, so the latest stand for all.
+  const latest = sql`ORDER BY ${z.createdAt} DESC, ${z.id} DESC LIMIT ${toNumberSql(subscriptionLimits.latestMax)}`
+  return sql`( ${unfiltered('operator')}
+    SELECT ${q.id} FROM ${subscriptions} ${s} CROSS JOIN ${posts} ${q} ON ${q.id} IN (
+      SELECT ${z.id} FROM ${posts} ${z} WHERE ${z.communityId} = ${s.communityId} AND ${z.deletedAt} IS NULL ${inOrder})
+    WHERE ${s.accountId} = ${ofViewer}
+    UNION SELECT ${q.id} FROM ${follows} ${f} CROSS JOIN ${posts} ${q} ON ${q.id} IN (
+      SELECT ${z.id} FROM ${posts} ${z} WHERE ${z.authorId} = ${f.followedId} AND ${z.deletedAt} IS NULL
+      ${isByTime ? inOrder : latest})
+    WHERE ${f.accountId} = ${ofViewer})`
+}
+
+/** Score and comments for the square of the age in hours, at least two. */
+const risingSql = (of: PostColumns, now: SQLWrapper): SQL => {
+  const hours = sql`((${now} - ${of.createdAt}) / 3600000.0 + 2)`
+  return sql`((max(${of.upvotes} - ${of.downvotes}, 0) + ${of.commentCount} + 1) / (${hours} * ${hours}))`
+}
 
 const p = alias(posts, 'p')
 const c = alias(communities, 'c')
@@ -173,7 +244,7 @@ function listSql(shape: ListShape, values: Params<ListValues>): SQL {
     return sql`${conditionsSql(shape, values, of)} ${orderOf(of)} LIMIT ${rows}`
   })
   return sql`FROM ${chosen} chosen CROSS JOIN ${postTables}
-    WHERE ${p.id} = chosen.id AND ${isPostShownSql(p)} AND ${canReadSql(p.communityId, values.reader)} ${page}`
+    WHERE ${p.id} = chosen.id AND ${isPostReadableSql(p, values.reader)} ${page}`
 }
 
 function conditionsSql(shape: ListShape, values: Params<ListValues>, of: PostColumns): SQL {
@@ -228,11 +299,8 @@ function candidatesSql(shape: ListShape, values: Params<ListValues>): SQL | null
 
 const isPlaced = ({ isOfCommunity, isOfAuthor }: ListShape): boolean => isOfCommunity || isOfAuthor
 
-const selectPostList = preparePostLists(postFields)
-
 /** Selects one page of posts. */
-export const selectPosts = (list: PostList, viewer?: ViewerValues): Statement<PostRow[]> =>
-  selectPostList(list, viewer)
+export const selectPosts = preparePostLists(postFields)
 
 /** Returns the cursor of the page that begins after the last row; that of "rising" is a number of rows. */
 export function toPostCursor(
@@ -250,32 +318,23 @@ interface OfRun {
   reader: Reader
 }
 
-const preparedPostOfRun = prepare(({ activationId, reader }: Params<OfRun>) =>
+/** Selects the post in whose thread an activation runs and who reads it, unless it is deleted. */
+export const selectPostOfRun = prepare(({ activationId, reader }: Params<OfRun>) =>
   oneSql(
     { ...postFields, visibility: c.visibility },
     sql`FROM ${activations} ${x} CROSS JOIN ${postTables}
-      WHERE ${x.id} = ${activationId} AND ${p.id} = ${x.postId} AND ${isPostShownSql(p)}
-        AND ${canReadSql(p.communityId, reader)}`,
-  ),
-)
-
-/** Selects the post in whose thread an activation runs and who reads it, unless it is deleted. */
-export const selectPostOfRun = (
-  run: OfRun,
-): Statement<(PostRow & { visibility: CommunityRow['visibility'] }) | undefined> =>
-  preparedPostOfRun(run)
-
-const preparedPost = prepare(({ id, reader }: Params<{ id: string; reader: Reader }>) =>
-  oneSql(
-    postFields,
-    sql`FROM ${postTables}
-      WHERE ${p.id} = ${id} AND ${isPostShownSql(p)} AND ${canReadSql(p.communityId, reader)}`,
+      WHERE ${x.id} = ${activationId} AND ${p.id} = ${x.postId} AND ${isPostReadableSql(p, reader)}`,
   ),
 )
 
 /** Selects one post that is not deleted and that the reader reads. */
-export const selectPost = (id: string, reader: Reader): Statement<PostRow | undefined> =>
-  preparedPost({ id, reader })
+export const selectPost = prepare(({ id, reader }: Params<{ id: string; reader: Reader }>) =>
+  oneSql(
+    postFields,
+    sql`FROM ${postTables}
+      WHERE ${p.id} = ${id} AND ${isPostReadableSql(p, reader)}`,
+  ),
+)
 
 /** Title shown in place of that of a post that a moderator removed. */
 const removedTitle = '[removed]'
@@ -291,7 +350,8 @@ export const shownPostFields = {
   url: sql<string | null>`iif(${isPostShownSql(p)}, ${p.url}, NULL)`,
 }
 
-const preparedShownPost = prepare(({ id, reader }: Params<{ id: string; reader: Reader }>) =>
+/** Selects one post that the reader reads, or without its text one that a moderator removed. */
+export const selectShownPost = prepare(({ id, reader }: Params<{ id: string; reader: Reader }>) =>
   oneSql(
     shownPostFields,
     sql`FROM ${postTables}
@@ -299,11 +359,8 @@ const preparedShownPost = prepare(({ id, reader }: Params<{ id: string; reader: 
   ),
 )
 
-/** Selects one post that the reader reads, or without its text one that a moderator removed. */
-export const selectShownPost = (id: string, reader: Reader): Statement<PostRow | undefined> =>
-  preparedShownPost({ id, reader })
-
-const preparedPinned = prepare(
+/** Selects the pinned posts of a community, the last pinned first. */
+export const selectPinnedPosts = prepare(
   ({ community, reader }: Params<{ community: string; reader: Reader }>) =>
     manySql(
       postFields,
@@ -314,6 +371,120 @@ const preparedPinned = prepare(
     ),
 )
 
-/** Selects the pinned posts of a community, the last pinned first. */
-export const selectPinnedPosts = (community: string, reader: Reader): Statement<PostRow[]> =>
-  preparedPinned({ community, reader })
+const placeFields = {
+  id: communities.id,
+  name: communities.name,
+  displayName: communities.displayName,
+  /** Its posts are listed nowhere else. */
+  isMuted: communities.isMuted,
+  isPublic: flag(sql`${communities.visibility} = 'public'`),
+  hasExplorers: hasExplorersSql,
+}
+
+/** Selects the community of a new post by its name, in any case. */
+export const selectPlace = prepare(({ name, reader }: Params<{ name: string; reader: Reader }>) =>
+  oneSql(
+    placeFields,
+    sql`FROM ${communities} WHERE ${communities.name} = ${name} AND ${canReadSql(communities.id, reader)}`,
+  ),
+)
+
+type NewPost = Omit<typeof posts.$inferSelect, 'seq' | 'searchTitle' | keyof IndexedText>
+
+const preparedInsertPost = prepare(
+  (post: Params<NewPost & IndexedText & { searchTitle: string | null }>) =>
+    write(insertRow(posts, post, ['seq'])),
+)
+
+/** Inserts a post with its content rendered. */
+export const insertPost = (post: NewPost & IndexedText): Statement<void> =>
+  preparedInsertPost({ ...post, ...toSearchColumns({ title: post.title }) })
+
+export const incrementPostCount = prepare(({ communityId }: Params<{ communityId: CommunityId }>) =>
+  write(
+    updateSet(
+      communities,
+      { postCount: sql`${communities.postCount} + 1` },
+      sql`WHERE ${communities.id} = ${communityId}`,
+    ),
+  ),
+)
+
+/** Returns the columns of a content that changes; none for one that does not. */
+const renderContent = (id: PostId, content: string | undefined): Partial<IndexedText> =>
+  content === undefined ? {} : renderText('posts', { id, content }).columns
+
+export const updatePost = (id: PostId, fields: Partial<NewPost>): Statement<void>[] => [
+  write(
+    orm
+      .update(posts)
+      .set({
+        ...fields,
+        ...renderContent(id, fields.content),
+        ...toSearchColumns({ title: fields.title }),
+      })
+      .where(and(eq(posts.id, id), isNull(posts.deletedAt))),
+  ),
+  changeStatements({ postId: id, commentId: null }),
+]
+
+const decrementPostCount = prepare(({ id }: Params<{ id: PostId }>) =>
+  write(
+    updateSet(
+      communities,
+      { postCount: sql`max(0, ${communities.postCount} - 1)` },
+      sql`WHERE ${communities.id} = (SELECT ${p.communityId} FROM ${posts} ${p} ${unfiltered('counter')}
+        WHERE ${p.id} = ${id} AND ${p.deletedAt} IS NULL)`,
+    ),
+  ),
+)
+
+/**
+ * Marks a post as deleted, subtracts it from its community's count, and ends what waits for an answer to it; repeating
+ * changes nothing.
+ */
+export const deletePost = (
+  id: PostId,
+  now: number,
+  refusal: DeletionRefusal = 'content_deleted',
+): Statement<void>[] => [
+  decrementPostCount({ id }),
+  write(
+    orm
+      .update(posts)
+      .set({ deletedAt: now })
+      .where(and(eq(posts.id, id), isNull(posts.deletedAt))),
+  ),
+  ...deletionStatements({ postId: id, commentId: null }, { now, refusal }),
+]
+
+type AuthorFields = 'authorId' | 'authorName' | 'authorKind'
+
+/** Converts the author of a post or comment to the contract's type. */
+export const toAuthor = (row: Pick<PostRow, AuthorFields>): Person => ({
+  id: row.authorId,
+  name: row.authorName,
+  kind: row.authorKind,
+})
+
+/** Returns the text as agents read it, or a placeholder with the reason for what a moderator removed. */
+export const toShownText = ({
+  content,
+  removalReason,
+}: Pick<PostRow, 'content' | 'removalReason'>): string =>
+  removalReason === null ? describeImages(content) : `[removed by a moderator: ${removalReason}]`
+
+/** Converts a post to what agents and tools read of it, alone, in a list, and in its thread. */
+export const toThreadPost = (row: PostRow): ThreadPost => ({
+  id: row.id,
+  title: row.title,
+  content: toShownText(row),
+  url: row.url,
+  commentCount: row.commentCount,
+  isLocked: row.isLocked,
+  createdAt: row.createdAt,
+  score: row.score,
+  community: row.communityName,
+  author: toAuthor(row),
+  ...(row.isUntrusted && { isUntrusted: true }),
+})

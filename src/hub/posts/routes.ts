@@ -1,14 +1,32 @@
 import * as z from 'zod'
 import { toAuthor } from '../accounts/queries'
-import { communityName } from '../communities/community-name'
 import { deletedAnswer, notWokenFields } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
-import { findNotWoken } from '../inbox/unreached-view'
+import { findNotWoken } from '../inbox/not-woken'
+import { communityName } from '../rules/places'
 import { viewerValues } from '../viewers/queries'
-import { changePost, createPost, postBody, postReads, postUpdate, removePost } from './actions'
-import { postPageQuery, toPostList, toPostPage } from './post-page'
-import { postAnswer, postPageAnswer, presentPost, presentPostPage } from './present'
-import { selectPosts } from './queries'
+import {
+  changePost,
+  createPost,
+  postBody,
+  postErrors,
+  postReads,
+  postUpdate,
+  removePost,
+} from './actions'
+import {
+  postAnswer,
+  postPageAnswer,
+  postPageQuery,
+  presentPost,
+  presentPostPage,
+  presentVersion,
+  toPostList,
+  toPostPage,
+  versionAnswer,
+} from './answers'
+import { selectPost, selectPosts } from './queries'
+import { listVersions, selectPostVersions } from './version-queries'
 
 const tag = 'write'
 
@@ -61,6 +79,24 @@ const listRoute = route({
 export const postRoutes: Route[] = [
   createRoute,
   listRoute,
+  route({
+    method: 'get',
+    path: '/posts/:id/versions',
+    summary: 'Lists what a post says and said before each edit, newest first',
+    tag: 'read',
+    access: 'read',
+    rate: 'read',
+    answer: z.object({ versions: z.array(versionAnswer) }),
+    handle: async ({ reader, param, read }) => {
+      const id = param('id')
+      const { answers } = await read({
+        post: selectPost({ id, reader }),
+        versions: selectPostVersions({ id, reader }),
+      })
+      if (!answers.post) throw postErrors.unknownPost()
+      return { versions: listVersions(answers.post, answers.versions).map(presentVersion) }
+    },
+  }),
   route({
     method: 'patch',
     path: '/posts/:id',

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { type ActivationError, outcomes } from '../../shared/errors'
 import type { AccountId, ActivationId, CommentId, CommunityId, PostId } from '../../shared/ids'
 import { accounts } from './accounts'
@@ -10,7 +10,7 @@ export const activationTraces = sqliteTable('activation_traces', {
 })
 
 /** An account whose budgets pay for a run. */
-export interface Payer {
+interface Payer {
   /** At the time of the claim; an account that is gone counts as a guest. */
   role: 'guest' | 'member' | 'admin' | 'system'
   /** How many requesters it pays for: itself, and agents that it claimed. */
@@ -102,4 +102,49 @@ export const activations = sqliteTable(
     index('activations_running').on(table.deadlineAt).where(sql`${table.state} = 'running'`),
     uniqueIndex('activations_one_running').on(table.agentId).where(sql`${table.state} = 'running'`),
   ],
+)
+
+/** What people think of the answer of a run: one row per run and account. */
+export const runFeedback = sqliteTable(
+  'run_feedback',
+  {
+    activationId: text('activation_id')
+      .$type<ActivationId>()
+      .notNull()
+      .references(() => activations.id),
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    /** The agent of the run. */
+    agentId: text('agent_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    value: integer('value').$type<-1 | 1>().notNull(),
+    note: text('note').notNull().default(''),
+    createdAt: integer('created_at').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.activationId, table.accountId] }),
+    index('run_feedback_by_agent').on(table.agentId, sql`${table.updatedAt} DESC`),
+    index('run_feedback_by_account').on(table.accountId),
+  ],
+)
+
+/** Filters of the list of runs that an account keeps under a name. */
+export const runViews = sqliteTable(
+  'run_views',
+  {
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    name: text('name').notNull(),
+    /** The filled-in fields of the filter, as the query string of the page. */
+    query: text('query').notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.name] })],
 )

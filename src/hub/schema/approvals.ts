@@ -1,8 +1,10 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { AccountId, ActivationId } from '../../shared/ids'
-import type { ApprovalReason } from '../contract/approvals'
+import { index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { AccountId, ActivationId, CommunityId } from '../../shared/ids'
+import type { ApprovalReason, ArgumentRule } from '../contract/calls'
+import type { RateLimit } from '../contract/hub'
 import { accounts } from './accounts'
+import { communities } from './communities'
 
 export const approvals = sqliteTable(
   'approvals',
@@ -57,4 +59,79 @@ export const approvals = sqliteTable(
     index('approvals_decided').on(table.decidedAt).where(sql`${table.decidedAt} IS NOT NULL`),
     index('approvals_pending').on(table.expiresAt).where(sql`${table.status} = 'pending'`),
   ],
+)
+
+/** Calls that need no approval until a time. Triggers end the rules of who can no longer approve. */
+export const standingRules = sqliteTable(
+  'standing_rules',
+  {
+    id: text('id').primaryKey(),
+    agentId: text('agent_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    tool: text('tool').notNull(),
+    grant: text('grant').notNull(),
+    tier: text('tier', { enum: ['read', 'write', 'destructive'] }).notNull(),
+    arguments: text('arguments', { mode: 'json' }).$type<ArgumentRule[]>().notNull(),
+    /** Hash of the tool's definition when the rule was made. */
+    toolHash: text('tool_hash').notNull(),
+    /** Null: outside of communities, unless the rule holds anywhere. */
+    communityId: text('community_id')
+      .$type<CommunityId>()
+      .references(() => communities.id),
+    /** Null: whoever requests. */
+    requesterId: text('requester_id')
+      .$type<AccountId>()
+      .references(() => accounts.id),
+    /** The run whose call it was made from; null for a call with a key. */
+    activationId: text('activation_id').$type<ActivationId>(),
+    createdBy: text('created_by')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    createdAt: integer('created_at').notNull(),
+    endsAt: integer('ends_at').notNull(),
+    /** Why it ended before its time; null: it did not. */
+    ended: text('ended', { enum: ['revoked', 'creator'] }),
+    /** Holds in any community, and outside of communities. */
+    isAnywhere: integer('is_anywhere', { mode: 'boolean' }).notNull().default(false),
+  },
+  (table) => [
+    index('standing_rules_for').on(table.agentId, table.tool).where(sql`${table.ended} IS NULL`),
+    index('standing_rules_by').on(table.createdBy).where(sql`${table.ended} IS NULL`),
+    index('standing_rules_new').on(sql`${table.createdAt} DESC`, sql`${table.id} DESC`),
+  ],
+)
+
+export const grantPolicies = sqliteTable('grant_policies', {
+  /** `*`: the default policy. */
+  accountId: text('account_id').$type<AccountId | '*'>().primaryKey(),
+  allowed: text('allowed', { mode: 'json' }).$type<string[]>().notNull().default([]),
+  /**
+   * The accounts that `allowed` names: by name in lower case, the id of whoever had it then. And the
+   * communities whose moderators it names, as `m/name`.
+   */
+  named: text('named', { mode: 'json' })
+    .$type<Record<string, AccountId | CommunityId>>()
+    .notNull()
+    .default({}),
+  denied: text('denied', { mode: 'json' }).$type<string[]>().notNull().default([]),
+  updatedBy: text('updated_by').$type<AccountId>(),
+  updatedAt: integer('updated_at').notNull(),
+  requireApproval: text('require_approval', { mode: 'json' })
+    .$type<string[]>()
+    .notNull()
+    .default([]),
+  rateLimits: text('rate_limits', { mode: 'json' }).$type<RateLimit[]>().notNull().default([]),
+})
+
+export const rateBuckets = sqliteTable(
+  'rate_buckets',
+  {
+    id: text('id').primaryKey(),
+    tokens: real('tokens').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  (table) => [index('rate_buckets_idle').on(table.updatedAt)],
 )

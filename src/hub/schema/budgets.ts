@@ -9,9 +9,10 @@ import {
   unique,
 } from 'drizzle-orm/sqlite-core'
 import type { AccountId, ActivationId, BudgetId, CommunityId, PostId } from '../../shared/ids'
+import { accounts } from './accounts'
 
 /** Scopes of budgets that hold for each account with a role, which has a window of its own. */
-export const roleScopes = ['role:member', 'role:guest'] as const
+const roleScopes = ['role:member', 'role:guest'] as const
 
 /** What a budget pays for. */
 export const budgetScopes = [
@@ -198,3 +199,50 @@ export const requesterSpendingProgress = sqliteTable('requester_spending_progres
   startsAt: integer('starts_at').notNull(),
   countedUntil: integer('counted_until').notNull(),
 })
+
+/** What agents that run elsewhere consumed, as their programs report it. */
+export const externalUsage = sqliteTable(
+  'external_usage',
+  {
+    id: text('id').primaryKey(),
+    agentId: text('agent_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    inputTokens: integer('input_tokens').notNull(),
+    outputTokens: integer('output_tokens').notNull(),
+    costMicrousd: integer('cost_microusd').notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [index('external_usage_by_agent').on(table.agentId, table.createdAt)],
+)
+
+export const reports = sqliteTable('reports', {
+  /** Of what it says: 'activity:day:<day>', 'unusual:<day>:<agent>', 'budget:<budget>:...', 'welcome'. */
+  key: text('key').primaryKey(),
+  postId: text('post_id').$type<PostId>().notNull(),
+  createdAt: integer('created_at').notNull(),
+})
+
+export const agentDays = sqliteTable(
+  'agent_days',
+  {
+    accountId: text('account_id').$type<AccountId>().notNull(),
+    day: integer('day').notNull(),
+    activations: integer('activations').notNull().default(0),
+    answers: integer('answers').notNull().default(0),
+    /** Contributions during explorations, and explorations without one. */
+    contributions: integer('contributions').notNull().default(0),
+    passes: integer('passes').notNull().default(0),
+    failures: integer('failures').notNull().default(0),
+    outOfBudget: integer('out_of_budget').notNull().default(0),
+    /** Answers that were not posted as they were, tool calls that policy denied, agents it did not wake. */
+    refusedAnswers: integer('refused_answers').notNull().default(0),
+    refusedCalls: integer('refused_calls').notNull().default(0),
+    refusedMentions: integer('refused_mentions').notNull().default(0),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.day] }),
+    index('agent_days_of_day').on(table.day),
+  ],
+)

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId, CommunityId } from '../../shared/ids'
 import { accounts } from './accounts'
 
@@ -43,3 +43,115 @@ export const communities = sqliteTable(
 export type Community = typeof communities.$inferSelect
 
 export type Visibility = Community['visibility']
+
+/** Accounts that belong to a community, and its moderators. */
+export const communityMembers = sqliteTable(
+  'community_members',
+  {
+    communityId: text('community_id')
+      .$type<CommunityId>()
+      .notNull()
+      .references(() => communities.id),
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    role: text('role', { enum: ['member', 'moderator'] })
+      .notNull()
+      .default('member'),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.communityId, table.accountId] }),
+    index('community_members_by_account').on(table.accountId),
+  ],
+)
+
+export const bans = sqliteTable(
+  'bans',
+  {
+    id: text('id').primaryKey(),
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    /** Null: the whole hub. */
+    communityId: text('community_id')
+      .$type<CommunityId>()
+      .references(() => communities.id),
+    /** A muted account reads and votes, and writes nothing. */
+    kind: text('kind', { enum: ['mute', 'ban'] }).notNull(),
+    reason: text('reason').notNull(),
+    createdBy: text('created_by')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    createdAt: integer('created_at').notNull(),
+    /** Null: until it is lifted. */
+    endsAt: integer('ends_at'),
+    liftedAt: integer('lifted_at'),
+  },
+  (table) => [index('bans_by_account').on(table.accountId).where(sql`${table.liftedAt} IS NULL`)],
+)
+
+/** Communities whose posts an account has in its own feed. */
+export const subscriptions = sqliteTable(
+  'subscriptions',
+  {
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    communityId: text('community_id')
+      .$type<CommunityId>()
+      .notNull()
+      .references(() => communities.id),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.communityId] })],
+)
+
+/** Accounts whose posts an account has in its own feed. */
+export const follows = sqliteTable(
+  'follows',
+  {
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    followedId: text('followed_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.followedId] }),
+    index('follows_of').on(table.followedId),
+  ],
+)
+
+/** Admins who opened what is private to a community or an account, and until when it holds. */
+export const adminOpenings = sqliteTable(
+  'admin_openings',
+  {
+    id: text('id').primaryKey(),
+    /** The admin. */
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    /** The community or the account that it is private to. */
+    ownerId: text('owner_id').$type<AccountId | CommunityId>().notNull(),
+    reason: text('reason').notNull(),
+    createdAt: integer('created_at').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [
+    index('admin_openings_of').on(
+      table.ownerId,
+      sql`${table.createdAt} DESC`,
+      sql`${table.id} DESC`,
+    ),
+  ],
+)

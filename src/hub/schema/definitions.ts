@@ -1,7 +1,9 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { AccountId } from '../../shared/ids'
+import { index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
+import type { Review } from '../contract/review-hooks'
 import { accounts } from './accounts'
+import { posts } from './posts'
 
 export const agents = sqliteTable(
   'agents',
@@ -62,5 +64,155 @@ export const agentDefinitions = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.accountId, table.version] }),
     index('agent_definitions_by_author').on(table.createdBy, table.createdAt),
+  ],
+)
+
+/** Branches that runs of coding agents pushed, each with the thread that it belongs to. */
+export const pushedBranches = sqliteTable(
+  'pushed_branches',
+  {
+    agentId: text('agent_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    /** `service/owner/name`, in lower case. */
+    repository: text('repository').notNull(),
+    /** Without `refs/heads/`. */
+    branch: text('branch').notNull(),
+    postId: text('post_id')
+      .$type<PostId>()
+      .notNull()
+      .references(() => posts.id),
+    pushedAt: integer('pushed_at').notNull(),
+    /** The pull request of the branch in its own repository, once the service has named it. */
+    pullNumber: integer('pull_number'),
+  },
+  (table) => [primaryKey({ columns: [table.agentId, table.repository, table.branch] })],
+)
+
+/** What becomes of a delivery; noted: it says which branch a pull request has, and starts nothing. */
+export const deliveryOutcomes = ['started', 'held', 'noted', 'ignored'] as const
+
+/** Addresses that take reviews of pull requests for an agent. */
+export const reviewHooks = sqliteTable(
+  'review_hooks',
+  {
+    id: text('id').primaryKey(),
+    agentId: text('agent_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    /** Who asks for what a review starts. */
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    createdAt: integer('created_at').notNull(),
+    /** The last delivery that was signed; null: none was. */
+    deliveredAt: integer('delivered_at'),
+    deliveryOutcome: text('delivery_outcome', { enum: deliveryOutcomes }),
+    /** Why it was ignored. */
+    deliveryReason: text('delivery_reason'),
+  },
+  (table) => [
+    index('review_hooks_by_account').on(table.accountId, table.createdAt),
+    index('review_hooks_by_agent').on(table.agentId),
+  ],
+)
+
+/** Reviews that were taken, so that none is taken twice. */
+export const receivedReviews = sqliteTable(
+  'received_reviews',
+  {
+    hookId: text('hook_id').notNull(),
+    /** What was received and its id at the service, such as `review:7`. */
+    reviewKey: text('review_key').notNull(),
+    /** The comment that shows it, or will: what is held under the same id becomes one comment. */
+    commentId: text('comment_id').$type<CommentId>().notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** What was said, while it waits for the rest of its review; null once that was posted. */
+    part: text('part', { mode: 'json' }).$type<Review>(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.hookId, table.reviewKey] }),
+    index('received_reviews_held').on(table.commentId).where(sql`${table.part} IS NOT NULL`),
+  ],
+)
+
+export const explorers = sqliteTable('explorers', {
+  accountId: text('account_id')
+    .$type<AccountId>()
+    .primaryKey()
+    .references(() => accounts.id),
+  /** Importance, within the range that the scheduler knows. */
+  weight: real('weight').notNull().default(1),
+  intervalMs: integer('interval_ms').notNull(),
+  minConfidence: real('min_confidence').notNull().default(0),
+  /** JSON lists of names: of communities without m/, of accounts without @. */
+  communities: text('communities', { mode: 'json' }).$type<string[]>().notNull().default([]),
+  follows: text('follows', { mode: 'json' }).$type<string[]>().notNull().default([]),
+  /** JSON list of topics and keywords, and the FTS5 query that finds them. */
+  words: text('words', { mode: 'json' }).$type<string[]>().notNull().default([]),
+  match: text('match').notNull().default('""'),
+  wantsQuestions: integer('wants_questions', { mode: 'boolean' }).notNull().default(true),
+  wantsDiscussions: integer('wants_discussions', { mode: 'boolean' }).notNull().default(true),
+  /** Start of its last exploration that ended without a contribution. */
+  passedAt: integer('passed_at').notNull().default(0),
+  /** End of its last exploration, whatever its outcome; 0 when it never explored. */
+  exploredAt: integer('explored_at').notNull().default(0),
+  updatedAt: integer('updated_at').notNull(),
+})
+
+export const contributions = sqliteTable('contributions', {
+  activationId: text('activation_id').$type<ActivationId>().primaryKey(),
+  accountId: text('account_id').$type<AccountId>().notNull(),
+  /** As the agent states it, and the minimum of its definition. */
+  confidence: real('confidence').notNull(),
+  least: real('least').notNull(),
+  createdAt: integer('created_at').notNull(),
+})
+
+export const schedules = sqliteTable(
+  'schedules',
+  {
+    accountId: text('account_id').$type<AccountId>().notNull(),
+    /** Of the text of the entry, so that an unchanged one keeps its due time. */
+    key: text('key').notNull(),
+    cron: text('cron').notNull(),
+    timezone: text('timezone').notNull(),
+    task: text('task').notNull(),
+    dueAt: integer('due_at').notNull(),
+    /** Who saved the entry first as it is. */
+    savedBy: text('saved_by').$type<AccountId>(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.key] }),
+    index('schedules_due').on(table.dueAt),
+  ],
+)
+
+/** Model providers that are down. */
+export const providerOutages = sqliteTable('provider_outages', {
+  /** Base URL of the provider. */
+  address: text('address').primaryKey(),
+  startedAt: integer('started_at').notNull(),
+  /** When an agent tries the provider again. */
+  dueAt: integer('due_at').notNull(),
+  /** Failed attempts since the first one. */
+  attempts: integer('attempts').notNull(),
+})
+
+/** Agents that wait for a provider, each with the parked activation that waits. */
+export const outageWaits = sqliteTable(
+  'outage_waits',
+  {
+    agentId: text('agent_id').$type<AccountId>().primaryKey(),
+    activationId: text('activation_id').$type<ActivationId>().notNull(),
+    address: text('address').notNull(),
+    since: integer('since').notNull(),
+  },
+  (table) => [
+    index('outage_waits_by_address').on(table.address, table.since, table.agentId),
+    index('outage_waits_by_activation').on(sql`${table.activationId}`),
   ],
 )

@@ -1,11 +1,9 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { AccountId, CommentId, CommunityId, PostId } from '../../shared/ids'
 import { accounts } from './accounts'
-import { comments } from './comments'
-import { communities } from './communities'
-import { bans } from './places'
-import { posts } from './posts'
+import { bans, communities } from './communities'
+import { comments, posts } from './posts'
 
 /** What moderators did to a post, a comment or an account of a community. */
 export const moderationActions = sqliteTable(
@@ -153,5 +151,26 @@ export const contentReports = sqliteTable(
 
 /** Never has a row: a write that is not allowed inserts the reason, which fails its batch. */
 export const moderationGuard = sqliteTable('moderation_guard', {
+  name: text('name').notNull(),
+})
+
+/** When a person lifted the limits between agents in a thread: comments are counted after the newest one. */
+export const liftedLimits = sqliteTable(
+  'lifted_limits',
+  {
+    postId: text('post_id')
+      .$type<PostId>()
+      .notNull()
+      .references(() => posts.id),
+    liftedAt: integer('lifted_at').notNull(),
+    liftedBy: text('lifted_by')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+  },
+  (table) => [primaryKey({ columns: [table.postId, table.liftedAt] })],
+)
+
+export const replyLimitGuard = sqliteTable('reply_limit_guard', {
   name: text('name').notNull(),
 })

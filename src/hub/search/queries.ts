@@ -1,5 +1,6 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { limits } from '../../shared/config'
 import { flag, type RowOf } from '../../shared/db/fields'
 import {
   manySql,
@@ -9,24 +10,146 @@ import {
   type Statement,
 } from '../../shared/db/statement'
 import type { AccountId, PostId } from '../../shared/ids'
-import { isUntrustedCommentSql } from '../accounts/untrusted-sql'
-import { canReadSql } from '../communities/readable-sql'
+import { stripMarkdown } from '../../shared/markdown/strip-markdown'
 import type { AccountKind, SearchHit } from '../contract/hub'
+import { isUntrustedCommentSql } from '../rules/people-sql'
+import { canReadSql } from '../rules/readable-sql'
+import { isCommentShownSql, isPostShownSql } from '../rules/shown-sql'
 import { accounts } from '../schema/accounts'
-import { comments } from '../schema/comments'
 import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
-import { mentions } from '../schema/mentions'
-import { posts } from '../schema/posts'
-import { searchIndex } from '../schema/search'
-import { isCommentShownSql, isPostShownSql } from '../shown-sql'
+import { comments, mentions, posts, searchIndex } from '../schema/posts'
 import type { Reader } from '../viewers/reader'
-import { newestSql, planSql } from './plan-sql'
-import type { SearchTerms } from './search-terms'
-import { SNIPPET_SOURCE_CHARS_MAX, toSnippet } from './to-snippet'
+import { type SearchTerms, SNIPPET_SOURCE_CHARS_MAX, toSnippet } from './terms'
+
+/** Values of a search, as bound. */
+interface PlanOperands {
+  /** JSON list of `SearchWord`. */
+  words: SQLWrapper
+  isAll: SQLWrapper
+  /** The last word as the beginning of others, or null. */
+  prefix: SQLWrapper
+  /** JSON list of indexes of `hitTypes`. */
+  kinds: SQLWrapper
+  /** Names, or null. */
+  community: SQLWrapper
+  author: SQLWrapper
+  /** A `Reader`. */
+  reader: SQLWrapper
+}
+
+/** More documents than this are not ranked for a search. */
+const CANDIDATES_MAX = sql.raw(String(limits.search.candidatesMax))
+const NEWEST_MAX = sql.raw(String(limits.search.newestMax))
+
+const filterCommunity = alias(communities, 'filter_community')
+const filterAuthor = alias(accounts, 'filter_author')
+const closedCommunity = alias(communities, 'closed_community')
+
+/** Communities that are taken out of the newest documents by their tag, so that their texts displace no others. */
+const CLOSED_MAX = sql.raw('100')
+
+/** A word of the column `tags`: its letter, and the number of the kind, community or author. */
+const tagSql = (letter: 'k' | 'c' | 'u', value: SQLWrapper): SQL =>
+  sql`char(5853) || ${sql.raw(`'${letter}'`)} || ${value}`
+
+const documentsOf = (term: SQL): SQL =>
+  sql`coalesce((SELECT doc FROM search_index_words WHERE term = ${term}), 0)`
+
+/** The end of an FTS5 query that leaves out communities that the reader does not read; null if there are none. */
+const notClosedSql = (reader: SQLWrapper): SQL => sql`(
+  SELECT ' NOT (' || group_concat('"' || ${tagSql('c', sql`hidden.seq`)} || '"', ' OR ') || ')' FROM (
+    SELECT ${closedCommunity.seq} AS seq FROM ${communities} ${closedCommunity} INDEXED BY communities_not_public
+    WHERE ${closedCommunity.visibility} <> 'public' AND NOT ${canReadSql(closedCommunity.id, reader)} LIMIT ${CLOSED_MAX}) hidden)`
+
+/** More terms than this that begin with a word are not counted: so many make it a common one. */
+const PREFIXED_MAX = sql.raw('50')
+
+/** In how many documents terms stand that begin with a text; more than are ranked if there are too many terms. */
+const prefixedDocumentsSql = (prefix: SQL): SQL => sql`(
+  SELECT iif(count(*) < ${PREFIXED_MAX}, coalesce(sum(doc), 0), ${CANDIDATES_MAX} + 1) FROM (
+    SELECT doc FROM search_index_words WHERE term >= ${prefix} AND term < ${prefix} || char(1114111) LIMIT ${PREFIXED_MAX}))`
+
+/**
+ * The words and filters with the number of documents in which each stands; a filter is a word of the column `tags`.
+ * The last word of a person's search that nobody wrote is the beginning of others.
+ */
+const countedSql = (v: PlanOperands): SQL => sql`
+  written AS MATERIALIZED (
+    SELECT w.value ->> 'phrase' AS phrase, iif(w.key = json_array_length(${v.words}) - 1, ${v.prefix}, NULL) AS prefix,
+      (SELECT min(${documentsOf(sql`t.value`)}) FROM json_each(w.value, '$.terms') t) AS documents
+    FROM json_each(${v.words}) w),
+  asked AS MATERIALIZED (
+    SELECT phrase || iif(is_prefix, '*', '') AS phrase, is_prefix,
+      iif(is_prefix, ${prefixedDocumentsSql(sql`prefix`)}, documents) AS documents
+    FROM (SELECT *, documents = 0 AND prefix IS NOT NULL AS is_prefix FROM written)),
+  words AS MATERIALIZED (
+    SELECT phrase, documents, is_prefix,
+      documents > 0 AND sum(documents) OVER (ORDER BY documents, phrase ROWS UNBOUNDED PRECEDING)
+        <= ${CANDIDATES_MAX} AS is_rare,
+      documents * 3 > (SELECT coalesce(max(${posts.seq}), 0) FROM ${posts})
+        + (SELECT coalesce(max(${comments.seq}), 0) FROM ${comments}) AS is_everywhere
+    FROM asked),
+  filters AS MATERIALIZED (
+    SELECT f.tag, ${documentsOf(sql`f.tag`)} AS documents FROM (
+      SELECT ${tagSql('k', sql`(${v.kinds} ->> 0)`)} AS tag WHERE json_array_length(${v.kinds}) = 1
+      UNION ALL SELECT ${tagSql('c', sql`coalesce((SELECT ${filterCommunity.seq} FROM ${communities} ${filterCommunity} WHERE ${filterCommunity.name} = ${v.community}), 0)`)}
+        WHERE ${v.community} IS NOT NULL
+      UNION ALL SELECT ${tagSql('u', sql`coalesce((SELECT ${filterAuthor.seq} FROM ${accounts} ${filterAuthor} WHERE ${filterAuthor.name} = ${v.author}), 0)`)}
+        WHERE ${v.author} IS NOT NULL) f)`
+
+/**
+ * Common table expressions that end in `plan`, with two FTS5 queries of which one matches nothing, and
+ * `not_closed`, the end of the second:
+ *
+ * - `ranked`: the rarest words, or a filter, choose at most `candidatesMax` documents, and all words
+ *   rank these. A word in a third of the documents changes the ranks little, so it is left out where it need not occur.
+ *   The rare words stand in the query twice, so the others do too: every occurrence counts.
+ * - `newest`: every word is common. Ranking all its matches would take about 1 us for each, for ranks that say little.
+ *
+ * A word without a document frequency never chooses: it may be one that `toTerms` gets wrong. SQLite
+ * parses an expression again wherever it is named, so each is named once or twice.
+ */
+const planSql = (v: PlanOperands): SQL => sql`${countedSql(v)},
+  parts AS MATERIALIZED (
+    SELECT '(' || w.every || ')' || coalesce(' AND ' || f.every, '') AS every, coalesce(' AND ' || f.every, '') AS filters,
+      w.rare, w.common, w.rare IS NOT NULL AS has_rare, coalesce(f.least <= ${CANDIDATES_MAX}, 0) AS is_narrow
+    FROM (SELECT group_concat(phrase, iif(${v.isAll}, ' AND ', ' OR ')) AS every,
+        group_concat(phrase, ' OR ') FILTER (WHERE is_rare) AS rare,
+        group_concat(phrase, ' OR ') FILTER (WHERE NOT is_rare AND NOT is_everywhere) AS common FROM words) w
+      CROSS JOIN (SELECT group_concat('"' || tag || '"', ' AND ') AS every, min(documents) AS least FROM filters) f),
+  plan AS MATERIALIZED (
+    SELECT iif(is_narrow OR (${v.isAll} AND has_rare), every,
+        iif(has_rare, '(' || rare || ')' || coalesce(' AND (' || rare || ' OR ' || common || ' OR ' || common || ')', '') || filters, '""'))
+        AS ranked,
+      iif(is_narrow OR has_rare, NULL, every) AS newest,
+      iif(is_narrow OR has_rare, '', coalesce(${notClosedSql(v.reader)}, '')) AS not_closed
+    FROM parts)`
+
+/**
+ * A common table expression `newest` (row, is_in_title): what `plan.newest` finds. It is the newest documents
+ * of each kind that match, and those that match in their title, which comments have not.
+ */
+const newestSql = (v: PlanOperands): SQL => sql`
+  newest AS MATERIALIZED (
+    SELECT r.value AS row, max(place.is_in_title) AS is_in_title
+    FROM plan CROSS JOIN json_each(${v.kinds}) kind
+      CROSS JOIN (SELECT 'title : ' AS place, 1 AS is_in_title UNION ALL SELECT '', 0) place
+      CROSS JOIN json_each((SELECT json_group_array(row) FROM (
+        SELECT search_index.rowid AS row FROM search_index
+        WHERE search_index MATCH place.place || plan.newest || ' AND "' || ${tagSql('k', sql`kind.value`)} || '"' || plan.not_closed
+        ORDER BY search_index.rowid DESC LIMIT ${NEWEST_MAX}))) r
+    WHERE plan.newest IS NOT NULL AND NOT (kind.value = 1 AND place.is_in_title)
+    GROUP BY row)`
 
 /** Best matches that are checked for questions to agents; bounds the rows read. */
 const RANKED_MAX = 1_000
+
+/** So many matches after each other are about equally good: among them decisions come first and questions last. */
+const GROUP_SIZE = 20
+const groupSize = sql.raw(String(GROUP_SIZE))
+
+const COUNTED_MAX = sql.raw(String(limits.search.countedMax))
 
 /** Kinds of hits by index. `search_index.rowid` is `seq * 4 + kind`. */
 export const hitTypes = [
@@ -36,12 +159,17 @@ export const hitTypes = [
   'community',
 ] as const satisfies SearchHit['type'][]
 
-export interface HitFilter {
+export interface HitScope {
   reader: Reader
   terms: SearchTerms
-  types: readonly SearchHit['type'][]
   community: string | null
   author: string | null
+  /** Leaves out what was written before, and accounts and communities; milliseconds since the Unix epoch. */
+  since: number | null
+}
+
+interface HitFilter extends HitScope {
+  types: readonly SearchHit['type'][]
   exceptPostId: string | null
   /**
    * The agent that searches; null for a person. Its own posts and questions to hosted agents are
@@ -56,9 +184,18 @@ interface HitValues extends Omit<HitFilter, 'types' | 'terms'> {
   /** JSON list of `SearchWord`. */
   words: string
   isAll: boolean
+  prefix: string | null
   /** JSON list of indexes of `hitTypes`. */
   kinds: string
   rankedMax: number
+}
+
+interface ScopeValues extends Omit<HitScope, 'terms'> {
+  words: string
+  isAll: boolean
+  prefix: string | null
+  kinds: string
+  exceptPostId: string | null
 }
 
 const p = alias(posts, 'p')
@@ -87,7 +224,7 @@ const documentColumns = sql`coalesce(${p.id}, ${q.id}) AS post_id, ${m.id} AS co
   coalesce(${p.authorId}, ${m.authorId}) AS author_id`
 
 /** Whether the filters leave a document. The words of the column `tags` only make finding it cheap. */
-const isFoundSql = (row: SQL, v: Params<HitValues>): SQL => sql`
+const isFoundSql = (row: SQL, v: Params<ScopeValues>): SQL => sql`
   ${row} & 3 IN (SELECT value FROM json_each(${v.kinds}))
     AND ${isPostShownSql(q)}
     AND ${canReadSql(communityOfHitSql(row), v.reader)}
@@ -95,24 +232,30 @@ const isFoundSql = (row: SQL, v: Params<HitValues>): SQL => sql`
       (SELECT ${communities.id} FROM ${communities} WHERE ${communities.name} = ${v.community}))
     AND (${v.author} IS NULL OR coalesce(${p.authorId}, ${m.authorId}) =
       (SELECT ${accounts.id} FROM ${accounts} WHERE ${accounts.name} = ${v.author}))
+    AND (${v.since} IS NULL OR coalesce(${p.createdAt}, ${m.createdAt}) >= ${v.since})
     AND (${v.exceptPostId} IS NULL OR coalesce(${p.id}, ${q.id}, '') <> ${v.exceptPostId})`
 
 const rowid = sql`${searchIndex.rowid}`
 const newestRow = sql`newest.row`
 
+/** How good a document is beside another one of the same rank: a decision is better than a text, a question worse. */
+const weightSql = sql`iif(coalesce(${m.content}, ${p.content}) LIKE '%decided:%', 1.25,
+  iif(rtrim(coalesce(${m.content}, ${p.title})) LIKE '%?', 0.8, 1))`
+
 /**
  * The best matches that the filters leave, with who wrote them. FTS5 sorts by rank, so the filters run
  * on as many rows as the limit needs. A match in the title weighs four times as much as one in the text.
  */
-const foundSql = (v: Params<HitValues>) => sql`
-  SELECT * FROM (
-    SELECT ${rowid} AS row, -search_index.rank AS score, 0 AS newest_at, 0 AS is_newest, ${documentColumns}
+const foundSql = (v: Params<HitValues>, forPeople: boolean) => sql`
+  SELECT row, ${forPeople ? sql`(row_number() OVER (ORDER BY score DESC, row DESC) - 1) / ${groupSize}` : sql`0`} AS part,
+    score * weight AS score, newest_at, is_newest, post_id, comment_id, author_id FROM (
+    SELECT ${rowid} AS row, -search_index.rank AS score, ${forPeople ? weightSql : sql`1`} AS weight, 0 AS newest_at, 0 AS is_newest, ${documentColumns}
     FROM ${searchIndex} ${documentTablesSql(rowid)}
     WHERE ${searchIndex} MATCH (SELECT ranked FROM plan) AND search_index.rank MATCH 'bm25(4.0, 1.0, 0.0)'
       AND ${isFoundSql(rowid, v)}
     ORDER BY search_index.rank LIMIT ${v.rankedMax})
   UNION ALL
-  SELECT newest.row, newest.is_in_title, coalesce(${p.createdAt}, ${m.createdAt},
+  SELECT newest.row, 0, newest.is_in_title, coalesce(${p.createdAt}, ${m.createdAt},
       iif(newest.row & 3 = 2, (SELECT ${u.createdAt} FROM ${accounts} ${u} WHERE ${u.seq} = newest.row >> 2),
         (SELECT ${h.createdAt} FROM ${communities} ${h} WHERE ${h.seq} = newest.row >> 2))), 1, ${documentColumns}
   FROM newest ${documentTablesSql(newestRow)}
@@ -124,7 +267,7 @@ const hitsSql = (v: Params<HitValues>) => sql`
       SELECT 1 FROM ${mentions} ${n} CROSS JOIN ${agents} ${g} ON ${g.accountId} = ${n.accountId}
       WHERE ${n.postId} = f.post_id AND ${n.commentId} = coalesce(f.comment_id, ''))) AS is_last
   FROM found f
-  ORDER BY is_last, score DESC, newest_at DESC, row DESC LIMIT ${v.limit} OFFSET ${v.offset}`
+  ORDER BY is_last, part, score DESC, newest_at DESC, row DESC LIMIT ${v.limit} OFFSET ${v.offset}`
 
 const pa = alias(accounts, 'pa')
 const a = alias(accounts, 'a')
@@ -148,6 +291,8 @@ const hitFields = {
   score: sql<number>`h.score`,
   /** Whether all words are common, so that the hits are sorted by title and time. */
   isNewest: flag(sql`h.is_newest`),
+  /** Whether nobody wrote the last word, so that it is the beginning of words. */
+  isPrefix: flag(sql`(SELECT max(is_prefix) FROM words)`),
   createdAt: sql<number>`coalesce(${m.createdAt}, ${p.createdAt}, ${b.createdAt}, ${c.createdAt})`,
   postId: sql<PostId | null>`h.post_id`,
   communityId: sql<string | null>`coalesce(${c.id}, ${k.id})`,
@@ -164,9 +309,9 @@ const hitFields = {
   authorDisplayName: sql<string | null>`coalesce(${a.displayName}, ${b.displayName})`,
 }
 
-export type HitRow = Omit<RowOf<typeof hitFields>, 'text'> & { snippet: string }
+export type HitRow = Omit<RowOf<typeof hitFields>, 'text' | 'isPrefix'> & { snippet: string }
 
-const selectFilteredHits = prepare((v: Params<HitValues>) =>
+const hitsFor = (forPeople: boolean) => (v: Params<HitValues>) =>
   manySql(
     hitFields,
     sql`FROM hits h
@@ -176,25 +321,116 @@ const selectFilteredHits = prepare((v: Params<HitValues>) =>
       LEFT JOIN ${accounts} ${a} ON ${a.id} = h.author_id
       LEFT JOIN ${accounts} ${b} ON h.row & 3 = 2 AND ${b.seq} = h.row >> 2
       LEFT JOIN ${communities} ${c} ON h.row & 3 = 3 AND ${c.seq} = h.row >> 2
-      ORDER BY h.is_last, h.score DESC, h.newest_at DESC, h.row DESC`,
-    sql`WITH ${planSql(v)}, ${newestSql(v)}, found AS MATERIALIZED (${foundSql(v)}), hits AS MATERIALIZED (${hitsSql(v)})`,
-  ),
-)
+      ORDER BY h.is_last, h.part, h.score DESC, h.newest_at DESC, h.row DESC`,
+    sql`WITH ${planSql(v)}, ${newestSql(v)}, found AS MATERIALIZED (${foundSql(v, forPeople)}), hits AS MATERIALIZED (${hitsSql(v)})`,
+  )
+
+const selectForPeople = prepare(hitsFor(true))
+const selectForAgents = prepare(hitsFor(false))
+
+const kindsOf = (types: readonly SearchHit['type'][]): string =>
+  JSON.stringify(types.map((type) => hitTypes.indexOf(type)))
+
+const toValues = ({ words, match, prefix }: SearchTerms) => ({
+  words: JSON.stringify(words),
+  isAll: match === 'all',
+  prefix,
+})
 
 /**
  * Selects one page of matches, best first by BM25. The filters apply before the limit; snippets are
- * made only for the rows of the page.
+ * made only for the rows of the page, for people without markup.
  */
 export function selectHits({ types, terms, ...filter }: HitFilter): Statement<HitRow[]> {
-  const found = selectFilteredHits({
+  const { demoteQuestionsFor, offset, limit } = filter
+  // The last one says only whether there are more, so it may be the first of its group.
+  const groups = Math.ceil((offset + limit - 1) / GROUP_SIZE)
+  const forPeople = demoteQuestionsFor === null
+  const found = (forPeople ? selectForPeople : selectForAgents)({
     ...filter,
-    words: JSON.stringify(terms.words),
-    isAll: terms.match === 'all',
-    kinds: JSON.stringify(types.map((type) => hitTypes.indexOf(type))),
-    rankedMax: filter.demoteQuestionsFor === null ? filter.offset + filter.limit : RANKED_MAX,
+    ...toValues(terms),
+    kinds: kindsOf(types),
+    rankedMax: forPeople ? groups * GROUP_SIZE + 1 : RANKED_MAX,
   })
   const phrases = terms.words.map((word) => word.terms)
   return mapStatement(found, (rows) =>
-    rows.map(({ text, ...row }) => ({ ...row, snippet: toSnippet(text, phrases) })),
+    rows.map(({ text, isPrefix, ...row }) => ({
+      ...row,
+      snippet: toSnippet(
+        forPeople ? stripMarkdown(text) : text,
+        phrases,
+        isPrefix ? terms.prefix : null,
+      ),
+    })),
   )
 }
+
+/** How many hits of each kind there are; at least so many if there are more than are counted. */
+export type HitCounts = Record<SearchHit['type'], number> & { isPartial: boolean }
+
+const countFields = {
+  type: sql<number>`f.row & 3`,
+  count: sql<number>`count(*)`,
+  /** Whether more than these match: counting ended, or only the newest are looked at. */
+  isPartial: flag(sql`sum(count(*)) OVER () > ${COUNTED_MAX} OR max(f.is_newest)`),
+}
+
+const selectCounted = prepare((v: Params<ScopeValues>) =>
+  manySql(
+    countFields,
+    sql`FROM (
+        SELECT * FROM (SELECT ${rowid} AS row, 0 AS is_newest FROM ${searchIndex} ${documentTablesSql(rowid)}
+          WHERE ${searchIndex} MATCH (SELECT ranked FROM plan) AND ${isFoundSql(rowid, v)} LIMIT ${COUNTED_MAX} + 1)
+        UNION ALL SELECT newest.row, 1 FROM newest ${documentTablesSql(newestRow)} WHERE ${isFoundSql(newestRow, v)}) f
+      GROUP BY f.row & 3`,
+    sql`WITH ${planSql(v)}, ${newestSql(v)}`,
+  ),
+)
+
+/** Counts the hits of each kind. */
+export function countHits({ terms, ...scope }: HitScope): Statement<HitCounts> {
+  const counted = selectCounted({
+    ...scope,
+    ...toValues(terms),
+    kinds: kindsOf(hitTypes),
+    exceptPostId: null,
+  })
+  return mapStatement(counted, (rows) => {
+    const of = (type: number) => rows.find((row) => row.type === type)?.count ?? 0
+    const isPartial = rows.some((row) => row.isPartial)
+    return { post: of(0), comment: of(1), account: of(2), community: of(3), isPartial }
+  })
+}
+
+export function toSearchHit(row: HitRow): SearchHit {
+  const { authorId: id, authorName: name, authorKind: kind } = row
+  return {
+    type: hitTypes[row.type] ?? 'post',
+    id: row.id,
+    title: row.title,
+    snippet: row.snippet,
+    author: id && name && kind ? { id, name, kind } : null,
+    community: row.community,
+    postId: row.postId,
+    score: row.score,
+    createdAt: row.createdAt,
+    ...(row.isNewest && { isNewest: true }),
+    ...(row.isUntrusted && { isUntrusted: true }),
+  }
+}
+
+const knownFields = {
+  /** Index of the word. */
+  word: sql<number>`t.word`,
+  term: sql<string>`t.term`,
+  documents: sql<number>`i.doc`,
+}
+
+/** Selects which terms the index has, those in the most documents first. @param terms JSON: lists of terms, one for each word */
+export const selectKnown = prepare(({ terms }: Params<{ terms: string }>) =>
+  manySql(
+    knownFields,
+    sql`FROM (SELECT w.key AS word, t.value AS term FROM json_each(${terms}) w CROSS JOIN json_each(w.value) t) t
+      CROSS JOIN search_index_words i ON i.term = t.term ORDER BY i.doc DESC, t.term`,
+  ),
+)

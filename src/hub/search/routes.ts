@@ -1,15 +1,22 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { decodeCount, encodeCursor, toPageFields } from '../../shared/cursor'
-import { personAnswer, presentPerson } from '../accounts/present'
-import { communityName } from '../communities/community-name'
-import { placeAnswer } from '../communities/present'
 import type { SearchHit } from '../contract/hub'
 import { offsetParameter, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
-import { type HitRow, hitTypes, selectHits } from './queries'
-import { readSearchTerms } from './search-terms'
-import { toSearchHit } from './to-search-hit'
+import { personAnswer, presentPerson } from '../rules/people'
+import { communityName, placeAnswer } from '../rules/places'
+import {
+  countHits,
+  type HitCounts,
+  type HitRow,
+  hitTypes,
+  selectHits,
+  toSearchHit,
+} from './queries'
+import { searchSpans, toSince } from './spans'
+import { findSuggestion } from './suggest'
+import { readSearchTerms } from './terms'
 
 /** Kinds of hits by the names that clients use for them. */
 const typeNames: Record<string, SearchHit['type'][]> = {
@@ -29,6 +36,14 @@ const searchQuery = z.object({
   type: z.enum(Object.keys(typeNames)).default('all'),
   community: communityName.optional(),
   author: z.string().max(100).optional(),
+  within: z
+    .enum(searchSpans)
+    .optional()
+    .describe('Only posts and comments of the last day, week, month or year.'),
+  counts: z
+    .stringbool()
+    .default(false)
+    .describe(`True also counts the hits of each kind, up to ${limits.search.countedMax} in all.`),
   limit: z.coerce
     .number()
     .int()
@@ -52,7 +67,7 @@ const hitAnswer = z
     score: z
       .number()
       .describe(
-        'Relevance (BM25), higher is better; if sorted by newest 1 for a match in the title.',
+        'Relevance (BM25, more for a decision and less for a question), higher is better; if sorted by newest 1 for a match in the title.',
       ),
     created_at: timeAnswer,
   })
@@ -63,6 +78,21 @@ const searchAnswer = z.object({
   sorted_by: z
     .enum(['relevance', 'newest'])
     .describe('`newest` if all words are common: matches in the title, then others, newest first.'),
+  counts: z
+    .object({
+      post: z.number(),
+      comment: z.number(),
+      account: z.number(),
+      community: z.number(),
+      is_partial: z.boolean().describe('Whether there are more than these.'),
+    })
+    .optional(),
+  did_you_mean: z
+    .string()
+    .nullable()
+    .describe(
+      'If nothing was found: the same words with one spelt otherwise, which finds something.',
+    ),
   ...pageFields,
 })
 
@@ -88,6 +118,11 @@ function presentHit(row: HitRow): z.input<typeof hitAnswer> {
   }
 }
 
+const presentCounts = ({ isPartial, ...counts }: HitCounts) => ({
+  ...counts,
+  is_partial: isPartial,
+})
+
 export const searchRoutes: Route[] = [
   route({
     method: 'get',
@@ -98,14 +133,19 @@ export const searchRoutes: Route[] = [
     rate: 'search',
     query: searchQuery,
     answer: searchAnswer,
-    handle: async ({ list, reader, query, read }) => {
+    handle: async ({ c, list, reader, query, read }) => {
+      const { db, clock } = c.var.context
       const terms = readSearchTerms(query.q, 'all')
       const offset = decodeCount(list, query.cursor) + (query.offset ?? 0)
-      const filter = {
+      const scope = {
         reader,
-        types: typeNames[query.type] ?? hitTypes,
         community: query.community ?? null,
         author: query.author ?? null,
+        since: toSince(query.within ?? null, clock.now()),
+      }
+      const filter = {
+        ...scope,
+        types: typeNames[query.type] ?? hitTypes,
         exceptPostId: null,
         demoteQuestionsFor: null,
         limit: query.limit + 1,
@@ -113,13 +153,17 @@ export const searchRoutes: Route[] = [
       }
       const { answers } = await read({
         hits: terms ? selectHits({ ...filter, terms }) : null,
+        counts: terms && query.counts ? countHits({ ...scope, terms }) : null,
       })
       const rows = answers.hits ?? []
+      const isMissed = terms !== null && rows.length === 0 && offset === 0
       const hits = rows.slice(0, query.limit).map(presentHit)
       const hasMore = rows.length > query.limit
       return {
         results: hits,
         sorted_by: toOrder(rows),
+        ...(answers.counts && { counts: presentCounts(answers.counts) }),
+        did_you_mean: isMissed ? await findSuggestion(db, query.q, scope) : null,
         ...toPageFields(hasMore ? encodeCursor(list, offset + query.limit) : null),
       }
     },

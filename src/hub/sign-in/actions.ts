@@ -1,28 +1,33 @@
 import * as z from 'zod'
-import { limits } from '../../shared/config'
+import { limits, signInLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { Statement } from '../../shared/db/statement'
-import type { AppError } from '../../shared/errors'
+import { AppError, notFound } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
-import type { ActionContext } from '../action-context'
-import { recordIfChanged } from '../admin-log/compose-entry'
+import { sha256 } from '../../shared/sha256'
 import type { Actor } from '../contract/hub'
-import { runOnce } from '../idempotency/run-once'
-import { closeKeySockets, createSecret } from '../keys/actions'
-import type { SecretRow } from '../keys/queries'
-import { adminAccountId } from '../schema/accounts'
-import { sha256 } from '../sha256'
-import { findBlock } from '../viewers/find-block'
-import { guardAccess } from '../viewers/guard-access-queries'
-import { hashAdminKey } from '../viewers/hash-admin-key'
-import { type Credential, selectAccountBlock, selectViewer } from '../viewers/queries'
-import { signInErrors } from './errors'
+import type { ActionContext } from '../database/action-context'
+import { recordIfChanged } from '../database/admin-log-queries'
+import { runOnce } from '../database/run-once'
+import { adminAccountId, type SignInAttempt } from '../schema/accounts'
 import {
+  type Credential,
+  guardAccess,
+  hashAdminKey,
+  selectAccountBlock,
+  selectViewer,
+} from '../viewers/queries'
+import { findBlock } from '../viewers/reader'
+import { closeKeySockets, createSecret } from './key-actions'
+import type { SecretRow } from './key-queries'
+import {
+  deleteExpiredAttempts,
   deleteLeastUsedSessions,
   deleteOldestLinks,
   deleteOtherSessions,
   deleteSecret,
   deleteSession,
+  insertAttempt,
   insertLink,
   insertLinkWithin,
   insertOwnSession,
@@ -32,6 +37,96 @@ import {
   selectLink,
   selectOpened,
 } from './queries'
+
+/** Errors of signing in, as users read them. */
+const signInErrors = {
+  unknownKey: () =>
+    new AppError('UNAUTHORIZED', 'No account has this key.', {
+      hint: 'Check that you pasted the whole key.',
+    }),
+  expiredLink: () =>
+    new AppError('UNAUTHORIZED', 'This sign-in link was already used or has expired.', {
+      hint: 'Sign in another way below, or ask an admin for a new link. A restart of the hub prints one.',
+    }),
+  sessionNotFound: () =>
+    notFound('session', 'The session may have ended already. Reload the page.'),
+  ended: () =>
+    new AppError('UNAUTHORIZED', 'The key or session of this request has ended.', {
+      hint: 'Sign in again.',
+    }),
+}
+
+/** The account that adds a way to sign in, and the id of its session. */
+export interface Adder {
+  id: AccountId
+  sessionId: string
+}
+
+/**
+ * Stores a secret that was given out, as its hash, for a few minutes. Returns when it expires.
+ *
+ * @param adder whose session the attempt ends with; null to sign in
+ * @throws UNAUTHORIZED for a session that has ended, FORBIDDEN for one that cannot add a way to sign in
+ */
+export async function storeAttempt(
+  context: ActionContext,
+  secret: string,
+  {
+    adder,
+    ...attempt
+  }: Pick<SignInAttempt, 'kind'> & Partial<Pick<SignInAttempt, 'data'>> & { adder: Adder | null },
+): Promise<number> {
+  const now = context.clock.now()
+  const expiresAt = now + signInLimits.attemptMinutes * 60_000
+  const id = await sha256(secret)
+  const by = { accountId: adder?.id ?? null, begunBy: adder?.sessionId ?? null }
+  await batch(context.db, {
+    guard: adder && (await guardAdding(context, adder)),
+    expired: deleteExpiredAttempts(now),
+    attempt: insertAttempt({ ...attempt, ...by, id, expiresAt }),
+  })
+  return expiresAt
+}
+
+/** Fails its batch unless a session can add a way to sign in. */
+export const guardAdding = (context: ActionContext, { sessionId }: Adder) =>
+  guardAccess(context, sessionId, { isUnlimited: true })
+
+/** Whether it was this session that began an attempt, for this account. */
+export const isBegunBy = (attempt: SignInAttempt, adder: Adder): boolean =>
+  attempt.accountId === adder.id && attempt.begunBy === adder.sessionId
+
+/** Browsers by a word of their User-Agent; the first that occurs is it, because many name others too. */
+const browsers = [
+  ['Edg', 'Edge'],
+  ['OPR', 'Opera'],
+  ['SamsungBrowser', 'Samsung Internet'],
+  ['Firefox', 'Firefox'],
+  ['FxiOS', 'Firefox'],
+  ['Chrome', 'Chrome'],
+  ['CriOS', 'Chrome'],
+  ['Safari', 'Safari'],
+] as const
+
+const systems = [
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Android', 'Android'],
+  ['CrOS', 'ChromeOS'],
+  ['Windows', 'Windows'],
+  ['Mac OS X', 'macOS'],
+  ['Linux', 'Linux'],
+] as const
+
+/** Returns a short name of the device that sends a User-Agent header, such as "Firefox on Linux". */
+export function describeDevice(userAgent: string | undefined): string {
+  const find = (names: readonly (readonly [string, string])[]) =>
+    names.find(([word]) => userAgent?.includes(word))?.[1]
+  const browser = find(browsers)
+  const system = find(systems)
+  if (browser && system) return `${browser} on ${system}`
+  return browser ?? system ?? 'Unknown device'
+}
 
 const MINUTE_MS = 60_000
 const sessionMs = limits.sessionDays * 24 * 60 * MINUTE_MS

@@ -1,4 +1,4 @@
-import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
+import { and, eq, gt, lte, ne, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { signInLimits } from '../../shared/config'
 import { flag } from '../../shared/db/fields'
@@ -8,27 +8,25 @@ import {
   one,
   oneSql,
   orm,
-  type Params,
-  prepare,
   type Statement,
   write,
   writeChanges,
 } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
-import { isAccountShutOutSql, isDisabledSql, isShutOutSql } from '../bans/ban-sql'
-import type { SecretRow } from '../keys/queries'
-import { accounts } from '../schema/accounts'
-import { adminLog } from '../schema/admin-log'
-import { type ApiKey, apiKeys } from '../schema/keys'
-import { identities, passkeys } from '../schema/sign-in'
 import {
-  type Credential,
-  type ViewerValues,
-  viewer,
-  viewerCte,
-  viewerValues,
-} from '../viewers/queries'
+  type ApiKey,
+  accounts,
+  apiKeys,
+  identities,
+  passkeys,
+  type SignInAttempt,
+  signInAttempts,
+} from '../schema/accounts'
+import { adminLog } from '../schema/audit'
+import { isAccountShutOutSql, isDisabledSql, isShutOutSql } from '../viewers/ban-sql'
+import { prepareForViewer, viewer, viewerCte } from '../viewers/queries'
+import type { SecretRow } from './key-queries'
 
 /** What a session dies with. All null: with nothing but itself. */
 export type Opener = Pick<ApiKey, 'openedBy' | 'passkeyId' | 'identityId' | 'adminKeyHash'>
@@ -78,15 +76,13 @@ export const insertSession = (
     insertSelect(
       apiKeys,
       {
-        ...{
-          id,
-          accountId: s.accountId,
-          hash,
-          kind: 'session',
-          label,
-          scopes: s.scopes,
-          createdAt,
-        },
+        id,
+        accountId: s.accountId,
+        hash,
+        kind: 'session',
+        label,
+        scopes: s.scopes,
+        createdAt,
         expiresAt: sql`min(coalesce(${keyExpiry}, ${expiresAt}), ${expiresAt})`,
         openedBy: openedBySql,
         passkeyId: s.passkeyId,
@@ -242,7 +238,8 @@ export type SessionRow = Pick<ApiKey, 'id' | 'label' | 'createdAt' | 'lastUsedAt
   isCurrent: boolean
 }
 
-const selectSessionsOfViewer = prepare((v: Params<ViewerValues>) =>
+/** Selects the sessions of the viewer's account that have not ended, the last opened first. */
+export const selectOwnSessions = prepareForViewer((v) =>
   manySql(
     {
       id: s.id,
@@ -259,10 +256,6 @@ const selectSessionsOfViewer = prepare((v: Params<ViewerValues>) =>
     viewerCte(v),
   ),
 )
-
-/** Selects the sessions of the viewer's account that have not ended, the last opened first. */
-export const selectOwnSessions = (credential: Credential, now: number): Statement<SessionRow[]> =>
-  selectSessionsOfViewer(viewerValues(credential, now))
 
 /** Deletes a session of an account; answers whether the account had it. */
 export const deleteSession = (accountId: AccountId, id: string): Statement<boolean> =>
@@ -295,7 +288,8 @@ export const deleteOtherSessions = (
 const l = alias(adminLog, 'l')
 const by = alias(accounts, 'by')
 
-const selectLinksOfViewer = prepare((v: Params<ViewerValues>) =>
+/** Selects the last sign-in links that others created for the viewer's account, newest first. */
+export const selectLinkNotices = prepareForViewer((v) =>
   manySql(
     { id: l.id, by: by.name, createdAt: l.createdAt },
     sql`FROM ${viewer} JOIN ${adminLog} ${l} ON ${l.targetId} = ${viewer.id} AND ${l.action} = 'link.create'
@@ -314,6 +308,28 @@ export interface LinkNotice {
   createdAt: number
 }
 
-/** Selects the last sign-in links that others created for the viewer's account, newest first. */
-export const selectLinkNotices = (credential: Credential, now: number): Statement<LinkNotice[]> =>
-  selectLinksOfViewer(viewerValues(credential, now))
+export const insertAttempt = (attempt: typeof signInAttempts.$inferInsert): Statement<void> =>
+  write(orm.insert(signInAttempts).values(attempt))
+
+/** Deletes attempts that nobody answered. */
+export const deleteExpiredAttempts = (now: number): Statement<void> =>
+  write(orm.delete(signInAttempts).where(lte(signInAttempts.expiresAt, now)))
+
+/** Deletes an attempt and returns it, so that its answer counts once; undefined when it has expired. */
+export const takeAttempt = (
+  id: string,
+  kind: SignInAttempt['kind'],
+  now: number,
+): Statement<SignInAttempt | undefined> =>
+  one(
+    orm
+      .delete(signInAttempts)
+      .where(
+        and(
+          eq(signInAttempts.id, id),
+          eq(signInAttempts.kind, kind),
+          gt(signInAttempts.expiresAt, now),
+        ),
+      )
+      .returning(),
+  )

@@ -1,18 +1,65 @@
 import { eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { sharedTable } from '../../shared/db/compile-sql'
 import { flag, type RowOf } from '../../shared/db/fields'
 import { oneSql, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
+import type { Settings } from '../../shared/settings'
+import { sha256 } from '../../shared/sha256'
+import type { Actor, Role } from '../contract/hub'
+import type { ActionContext } from '../database/action-context'
+import { accessGuard, accounts, adminAccountId, apiKeys } from '../schema/accounts'
+import { agents } from '../schema/definitions'
 import {
   isAccountDisabledSql,
   isAccountShutOutSql,
+  isPendingSql,
   type Restriction,
   restrictionSql,
-} from '../bans/ban-sql'
-import { accounts, adminAccountId } from '../schema/accounts'
-import { apiKeys } from '../schema/keys'
-import { claims } from '../schema/people'
-import { isExternalAgentSql } from './external-agent-sql'
+} from './ban-sql'
+
+const hashes = new Map<string, string>()
+
+/** Returns the SHA-256 of ROOKERY_ADMIN_KEY, hex; '' when it is not set. */
+export async function hashAdminKey({
+  ROOKERY_ADMIN_KEY: key,
+}: Pick<Settings, 'ROOKERY_ADMIN_KEY'>): Promise<string> {
+  if (!key) return ''
+  const hash = hashes.get(key) ?? (await sha256(key))
+  hashes.set(key, hash)
+  return hash
+}
+
+/** The account of the request that a `Reader` stands for, for FROM: `id`, `role`; no row for any other reader. */
+export const requestAccountSql = (reader: SQLWrapper): SQL =>
+  sharedTable('request_account', 'id, role', reader, () => {
+    const cte = viewerIdCte({
+      hash: sql`${reader} ->> 'hash'`,
+      now: sql`${reader} ->> 'now'`,
+      isSession: sql`${reader} ->> 'is_session'`,
+      isAdminKey: sql`coalesce(${reader} ->> 'is_admin_key', 0)`,
+      adminKeyHash: sql`${reader} ->> 'admin_key_hash'`,
+    })
+    return sql`${cte} SELECT ${viewer.id}, ${viewer.role} FROM ${viewer}`
+  })
+
+/**
+ * The id of the account that a `Reader` is: of a request, or the one that acts. Null for everybody else. A
+ * statement that names its account like this can be sent before the account of a request is known.
+ */
+export const accountOfReaderSql = (reader: SQLWrapper): SQL =>
+  sql`coalesce(${reader} ->> 'account', (SELECT id FROM ${requestAccountSql(reader)}))`
+
+type Columns = Readonly<Record<'id' | 'kind' | 'role' | 'isModerator', SQLWrapper>>
+
+/**
+ * Whether an account is an agent that does not run on this hub, and neither an admin nor a moderator of
+ * the hub: the only accounts that service keys belong to and act for.
+ */
+export const isExternalAgentSql = (account: Columns): SQL =>
+  sql`(${account.kind} = 'agent' AND ${account.role} <> 'admin' AND ${account.isModerator} = 0
+    AND NOT EXISTS (SELECT 1 FROM ${agents} WHERE ${agents.accountId} = ${account.id}))`
 
 /** The key or session token of a request, hashed. */
 export interface Credential {
@@ -27,7 +74,7 @@ export interface Credential {
 
 /** The rows of `viewerCte`, to join in a query that needs the viewer. */
 export const viewer = alias(accounts, 'viewer')
-export const viewerKey = alias(apiKeys, 'viewer')
+const viewerKey = alias(apiKeys, 'viewer')
 
 const viewerFields = {
   id: viewer.id,
@@ -72,6 +119,14 @@ export const viewerValues = (credential: Credential | null, now: number): Viewer
   adminKeyHash: credential?.adminKeyHash ?? '',
 })
 
+/** Prepares a statement about the viewer of a request, to be called with the credential and the time. */
+export function prepareForViewer<Result>(
+  build: (values: Params<ViewerValues>) => Statement<Result>,
+): (credential: Credential | null, now: number) => Statement<Result> {
+  const prepared = prepare(build)
+  return (credential, now) => prepared(viewerValues(credential, now))
+}
+
 const k = alias(apiKeys, 'k')
 const a = alias(accounts, 'a')
 
@@ -92,8 +147,6 @@ const canServeSql = (
 ): SQL => sql`(${k.kind} <> 'service' OR (${isExternalAgentSql(a)}
   AND NOT coalesce(${isAccountShutOutSql(openerAccount, now)}, 0)))`
 
-const isPendingSql = sql`EXISTS (SELECT 1 FROM ${claims} WHERE ${claims.accountId} = ${a.id})`
-
 /** Columns of `WITH viewer`: of the account of a key, and of the admin's without one. */
 interface ViewerColumns {
   found: SQL
@@ -102,7 +155,7 @@ interface ViewerColumns {
 
 const allColumns = (now: SQLWrapper): ViewerColumns => ({
   found: sql`${a.id}, ${a.name}, ${a.kind}, ${a.role}, ${a.displayName}, ${a.ownerId}, ${k.id} AS key_id, ${k.scopes},
-           ${k.lastUsedAt}, ${isAccountDisabledSql(a)} AS is_disabled, ${isPendingSql} AS is_pending,
+           ${k.lastUsedAt}, ${isAccountDisabledSql(a)} AS is_disabled, ${isPendingSql(a)} AS is_pending,
            ${restrictionSql(a, null, now)} AS restriction`,
   admin: sql`${a.id}, ${a.name}, ${a.kind}, 'admin', ${a.displayName}, NULL, NULL, '["read","write"]', NULL, 0, 0, NULL`,
 })
@@ -135,7 +188,7 @@ const accountCte = (v: BoundValues, condition: SQL, columns = allColumns(v.now))
   )
 
 const isViewerSql = (now: SQLWrapper): SQL =>
-  sql`NOT ${isAccountShutOutSql(a, now)} AND NOT ${isPendingSql}`
+  sql`NOT ${isAccountShutOutSql(a, now)} AND NOT ${isPendingSql(a)}`
 
 /**
  * `WITH viewer AS (...)`: the account of a credential, or no row. A query reads `FROM ${viewer}`, so that
@@ -145,18 +198,18 @@ const isViewerSql = (now: SQLWrapper): SQL =>
 export const viewerCte = (v: BoundValues): SQL => accountCte(v, isViewerSql(v.now))
 
 /** The same with no columns but `id` and `role`, for conditions. */
-export const viewerIdCte = (v: BoundValues): SQL => accountCte(v, isViewerSql(v.now), idAndRole)
+const viewerIdCte = (v: BoundValues): SQL => accountCte(v, isViewerSql(v.now), idAndRole)
 
 /** The same, and also an account that is banned: for what it can read of itself. */
 export const bannedViewerCte = (v: BoundValues): SQL =>
-  accountCte(v, sql`NOT ${isAccountDisabledSql(a)} AND NOT ${isPendingSql}`)
+  accountCte(v, sql`NOT ${isAccountDisabledSql(a)} AND NOT ${isPendingSql(a)}`)
 
 /** The same, and also an account that is not claimed yet: for what it can read of itself. */
 export const unclaimedViewerCte = (v: BoundValues): SQL =>
   accountCte(v, sql`NOT ${isAccountShutOutSql(a, v.now)}`)
 
 /** Values that `senderCte` binds. */
-export interface SenderValues {
+interface SenderValues {
   /** Null for ROOKERY_ADMIN_KEY. */
   keyId: string | null
   now: number
@@ -167,7 +220,7 @@ export interface SenderValues {
  * The same of a key or session by its id, with `role`, `scopes`, and whether it is unlimited: it has both scopes,
  * and came from nothing that expires by itself.
  */
-export const senderCte = ({
+const senderCte = ({
   keyId,
   now,
   adminKeyHash,
@@ -193,16 +246,13 @@ export const viewerIdSql = (credential: Credential | null, now: number): SQL => 
   return sql`(${viewerIdCte(bound)} SELECT ${viewer.id} FROM ${viewer})`
 }
 
-const selectViewerByValues = prepare((v: Params<ViewerValues>) =>
-  oneSql(viewerFields, sql`FROM ${viewer}`, accountCte(v, sql`1`)),
-)
-
 /**
  * Selects the account of a credential, also one that is disabled, banned or not claimed: see
  * `findBlock`. Undefined when the credential is not valid.
  */
-export const selectViewer = (credential: Credential, now: number): Statement<Viewer | undefined> =>
-  selectViewerByValues(viewerValues(credential, now))
+export const selectViewer = prepareForViewer((v) =>
+  oneSql(viewerFields, sql`FROM ${viewer}`, accountCte(v, sql`1`)),
+)
 
 /** Selects what keeps an account from making requests. */
 export const selectAccountBlock = (
@@ -212,7 +262,7 @@ export const selectAccountBlock = (
   oneSql(
     {
       isDisabled: flag(isAccountDisabledSql(a)),
-      isPending: flag(isPendingSql),
+      isPending: flag(isPendingSql(a)),
       restriction: restrictionSql(a, null, now),
     },
     sql`FROM ${accounts} ${a} WHERE ${a.id} = ${id}`,
@@ -221,3 +271,70 @@ export const selectAccountBlock = (
 /** Stores when a key was last used. */
 export const touchKey = (keyId: string, now: number): Statement<void> =>
   write(orm.update(apiKeys).set({ lastUsedAt: now }).where(eq(apiKeys.id, keyId)))
+
+/** What a write requires of its sender besides the scope `write`. */
+interface AccessNeeds {
+  /** The least role. */
+  role?: Role
+  /** It adds a way to sign in, which has all scopes and lasts: the sender must have them and last, too. */
+  isUnlimited?: boolean
+}
+
+export const rankSql = (role: SQLWrapper): SQL =>
+  sql`(CASE ${role} WHEN 'guest' THEN 0 WHEN 'member' THEN 1 ELSE 2 END)`
+
+const failAccess = (name: SQL, before?: SQL): Statement<void> =>
+  write(
+    insertSelect(
+      accessGuard,
+      { name: sql`name` },
+      sql`FROM (SELECT ${name} AS name) WHERE name IS NOT NULL`,
+      before ? { before } : {},
+    ),
+  )
+
+const guardSender = prepare((v: Params<SenderValues & { role: Role; isUnlimited: boolean }>) =>
+  failAccess(
+    sql`CASE WHEN NOT EXISTS (SELECT 1 FROM ${viewer}) THEN 'access_ended' ELSE (SELECT CASE
+      WHEN NOT EXISTS (SELECT 1 FROM json_each(${viewerKey.scopes}) WHERE value = 'write') THEN 'access_scope'
+      WHEN ${rankSql(viewer.role)} < ${rankSql(v.role)} THEN 'access_role'
+      WHEN ${v.isUnlimited} AND NOT ${viewer}.is_unlimited THEN 'access_limited' END FROM ${viewer}) END`,
+    senderCte(v),
+  ),
+)
+
+/**
+ * Returns the statement that fails its batch unless the key or session of a request is still valid, with the scope
+ * `write` and an account that is neither disabled nor banned nor unclaimed. What gives a right that lasts, or ends
+ * what was begun earlier, has it in the batch that writes: a check before can be out of date. `toAccessError` has
+ * its errors.
+ *
+ * @param keyId of the request; null for ROOKERY_ADMIN_KEY
+ */
+export const guardAccess = async (
+  { clock, settings }: Pick<ActionContext, 'clock' | 'settings'>,
+  keyId: string | null,
+  { role = 'guest', isUnlimited = false }: AccessNeeds = {},
+): Promise<Statement<void>> =>
+  guardSender({
+    keyId,
+    role,
+    isUnlimited,
+    now: clock.now(),
+    adminKeyHash: await hashAdminKey(settings),
+  })
+
+/** The same for the actor of a request; null for one that no request acts for. */
+export const guardActor = async (
+  context: Pick<ActionContext, 'clock' | 'settings'>,
+  { keyId }: Pick<Actor, 'keyId'>,
+  needs: AccessNeeds,
+): Promise<Statement<void> | null> =>
+  keyId === undefined ? null : guardAccess(context, keyId, needs)
+
+/** Fails its batch with the constraint `access_<name>` when a count has reached its limit. */
+export const guardLimit = (
+  name: 'passkeys' | 'identities' | 'invitations' | 'service_keys' | 'rules',
+  count: SQL,
+  max: number,
+): Statement<void> => failAccess(sql`iif(${count} >= ${max}, ${sql.raw(`'access_${name}'`)}, NULL)`)

@@ -1,13 +1,11 @@
 import { type Answers, batch } from '../../shared/db/batch'
+import { AppError, notFound } from '../../shared/errors'
 import type { InboxItemId } from '../../shared/ids'
-import type { ActionContext } from '../action-context'
 import type { Actor } from '../contract/hub'
-import { type IdempotentResult, runOnce, runOrReturnStored } from '../idempotency/run-once'
+import type { ActionContext } from '../database/action-context'
+import { type IdempotentResult, runOnce, runOrReturnStored } from '../database/run-once'
+import { explainBan, guardWriting, type Writing, writingConstraints } from '../rules/writing'
 import { actorReader, type Reader } from '../viewers/reader'
-import { writingConstraints } from '../writing-guard/errors'
-import { explainBan } from '../writing-guard/explain-ban'
-import { guardWriting, type Writing } from '../writing-guard/queries'
-import { voteErrors } from './errors'
 import {
   selectTarget,
   type VoteOn,
@@ -16,7 +14,15 @@ import {
   voteStatements,
 } from './queries'
 
-export type VoteAction = 'upvoted' | 'downvoted' | 'changed' | 'removed'
+/** Errors of votes, as users read them. */
+export const voteErrors = {
+  unknownTarget: (kind: 'post' | 'comment') => notFound(kind),
+  ownContent: (kind: 'post' | 'comment') =>
+    new AppError('VALIDATION', `You can't vote on your own ${kind}.`),
+  invalidValue: () => new AppError('VALIDATION', 'The value of a vote must be 1, 0 or -1.'),
+}
+
+type VoteAction = 'upvoted' | 'downvoted' | 'changed' | 'removed'
 
 export interface VoteResult {
   action: VoteAction

@@ -11,14 +11,14 @@ import {
 } from '../../shared/db/statement'
 import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, CommentId, InboxItemId, PostId } from '../../shared/ids'
-import { canReadSql, unfiltered } from '../communities/readable-sql'
-import { tenfoldSeconds } from '../posts/hot-rank'
+import { unfiltered } from '../database/unfiltered-sql'
+import { tenfoldSeconds } from '../rules/hot-rank'
+import { canReadSql } from '../rules/readable-sql'
 import { accounts } from '../schema/accounts'
-import { comments } from '../schema/comments'
 import { inboxItems } from '../schema/inbox'
-import { posts } from '../schema/posts'
-import { votes } from '../schema/votes'
+import { comments, posts, votes } from '../schema/posts'
 import {
+  accountOfReaderSql,
   type Credential,
   type ViewerValues,
   viewer,
@@ -26,7 +26,6 @@ import {
   viewerValues,
 } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
-import { accountOfReaderSql } from '../viewers/reader-sql'
 
 const p = alias(posts, 'p')
 const m = alias(comments, 'm')
@@ -91,7 +90,7 @@ export const selectTarget = (
   reader: Reader,
 ): Statement<VoteTarget | undefined> => selectTargetOf[kind]({ id, reader })
 
-export interface Vote {
+interface Vote {
   target: VoteTarget
   voter: AccountId
   value: VoteValue

@@ -1,12 +1,14 @@
 import type * as z from 'zod'
-import type { RequestCounts } from '../../hub/contract/hub'
-import { AppError } from '../../shared/errors'
-import { toIssuePath } from '../../shared/known-fields'
+import type { GrantApi, RequestCounts, Sender } from '../../hub/contract/hub'
+import { describeIssue } from '../../shared/describe-issue'
+import { AppError, type ErrorDetail } from '../../shared/errors'
+import { noFields, toIssuePath } from '../../shared/known-fields'
 import { toStorableJson } from '../../shared/texts'
 import { credentialErrors } from '../credentials/errors'
+import { callerErrors } from '../outside/activation-token'
+import { findKeyHolder } from '../outside/authenticate-caller'
 import type { Admin, AdminRoute, AdminRouteDeps } from './admin-route'
 import { adminRoutes, nameInput } from './admin-routes'
-import { authenticateAdmin } from './authenticate-admin'
 
 interface AdminHandlerDeps extends AdminRouteDeps {
   /** Reports unexpected errors to the operator. */
@@ -42,6 +44,7 @@ async function answer(deps: AdminHandlerDeps, admin: Admin, request: Request): P
     ]),
   )
   const body = route.body ? parse(route.body, await readBody(request), 'body') : undefined
+  if (!route.body && route.method !== 'get') await requireNoFields(request)
   const query = route.query ? parse(route.query, readQuery(request), 'query') : undefined
   return route.handle({ deps, admin, params, query, body })
 }
@@ -75,8 +78,15 @@ function matchPath(pattern: string, path: string): Record<string, string> | null
 const readQuery = ({ url }: Request): Record<string, string> =>
   Object.fromEntries([...new URL(url).searchParams].filter(([, value]) => value !== ''))
 
-async function readBody(request: Request): Promise<unknown> {
+/** As the hub's own routes: a request that needs no body can have an empty one. */
+async function requireNoFields(request: Request): Promise<void> {
   const text = await request.text()
+  if (text !== '') parse(noFields, readJson(text), 'body')
+}
+
+const readBody = async (request: Request): Promise<unknown> => readJson(await request.text())
+
+function readJson(text: string): unknown {
   if (text.length > bodyCharsMax) throw credentialErrors.bodyTooLarge()
   try {
     return toStorableJson(JSON.parse(text))
@@ -99,13 +109,15 @@ export function parse<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  throw credentialErrors.invalidRequest(
-    parsed.error.issues.map((issue) => ({
-      path: [place, ...toIssuePath(issue)].join('.'),
-      message: issue.message,
-    })),
-  )
+  throw credentialErrors.invalidRequest(toDetails(parsed.error, place))
 }
+
+/** Converts zod issues to details with field paths such as `body.name`. */
+export const toDetails = (error: z.ZodError, place: string): ErrorDetail[] =>
+  error.issues.map((issue) => ({
+    path: [place, ...toIssuePath(issue)].join('.'),
+    message: describeIssue(issue),
+  }))
 
 function refuse(deps: AdminHandlerDeps, error: unknown): Response {
   if (!(error instanceof AppError)) deps.reportFailure(error)
@@ -115,4 +127,21 @@ function refuse(deps: AdminHandlerDeps, error: unknown): Response {
     { success: false, error: message, code, hint, ...(details && { details }) },
     { status, headers: status === 401 ? { 'www-authenticate': 'Bearer' } : {} },
   )
+}
+
+/** Returns the admin whose key a request has. @throws UNAUTHORIZED, FORBIDDEN */
+async function authenticateAdmin(
+  hub: GrantApi,
+  request: Request,
+  counts: RequestCounts,
+  now: number,
+): Promise<Sender> {
+  const found = await findKeyHolder(hub, request, now)
+  if (!found) throw callerErrors.keyMissing()
+  counts.recordCaller(found.id)
+  const scope = request.method === 'GET' ? 'read' : 'write'
+  if (found.isAdmin !== true || !found.scopes.includes(scope)) {
+    throw callerErrors.adminOnly()
+  }
+  return found
 }

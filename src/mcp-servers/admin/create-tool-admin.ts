@@ -1,11 +1,13 @@
 import type { GrantApi } from '../../hub/contract/hub'
-import type { ToolAdminApi } from '../contract/tool-admin'
+import type { ErrorDetail } from '../../shared/errors'
+import type { RemoteServerInput, ToolAdminApi } from '../contract/tool-admin'
 import type { Vault } from '../credentials/vault'
 import type { Remotes } from '../remote/remotes'
+import { remoteErrors } from '../remote/transport'
 import { type Services, serviceInput } from '../services/services'
+import { recordAction, toServiceSettings } from './admin-route'
 import { nameInput } from './admin-routes'
-import { parse } from './create-admin-routes'
-import { recordAction, toServiceSettings } from './record-action'
+import { parse, toDetails } from './create-admin-routes'
 import { instructionsInput, mappingInput, mapTools, newRemoteInput, toInput } from './remote-routes'
 
 interface ToolAdminDeps {
@@ -53,6 +55,8 @@ export const createToolAdmin = ({
   },
 
   async addRemoteServer(admin, given) {
+    const problems = findRemoteProblems(remotes, given)
+    if (problems.length > 0) throw remoteErrors.invalid(problems)
     const { name, ...input } = parse(newRemoteInput, given, 'body')
     const after = toServiceSettings(input)
     await recordAction(hub, admin, 'remote_server', 'set', { name, after })
@@ -88,3 +92,17 @@ export const createToolAdmin = ({
     await mapTools({ hub, remotes }, admin, server, seen, mapping)
   },
 })
+
+/** Finds all problems of a server, of its schema and of its rules together, so that a form shows them at once. */
+function findRemoteProblems(remotes: Remotes, given: RemoteServerInput): ErrorDetail[] {
+  const parsed = newRemoteInput.safeParse(given)
+  const malformed = parsed.success ? [] : toDetails(parsed.error, 'body')
+  const isMalformed = (field: string) => malformed.some(({ path }) => path.split('.')[1] === field)
+  const { name, description: _, oauth_client_id: __, ...fields } = given
+  const wellFormed = Object.entries(fields).filter(([field]) => !isMalformed(field))
+  const service = serviceInput.safeParse(Object.fromEntries(wellFormed))
+  const broken = remotes
+    .findProblems(name, service.data ?? null)
+    .filter(({ path }) => !isMalformed(path.split('.')[1] ?? ''))
+  return [...malformed, ...broken]
+}

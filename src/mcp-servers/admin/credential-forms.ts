@@ -1,23 +1,21 @@
-import type { ConversationApi, GrantApi, Sender } from '../../hub/contract/hub'
+import type { ConversationApi, GrantApi, ModelTestApi, Sender } from '../../hub/contract/hub'
 import { AppError, type ErrorCode, notFound } from '../../shared/errors'
+import { hashArguments } from '../../shared/exact-json'
 import type {
   CredentialFormError,
   CredentialFormErrors,
   CredentialFormField,
 } from '../contract/credential-forms'
-import { credentialErrors } from '../credentials/errors'
-import { FieldError } from '../credentials/field-error'
-import { setCredential } from '../credentials/set-credential'
-import type { Vault } from '../credentials/vault'
+import { credentialErrors, FieldError } from '../credentials/errors'
+import { setCredential, type Vault } from '../credentials/vault'
 import type { ModelAdmin } from '../models/model-admin'
-import { credentialInput, nameInput } from './admin-routes'
+import { credentialInput, modelKeyInput, nameInput } from './admin-routes'
 import { parse } from './create-admin-routes'
-import { modelKeyInput } from './model-routes'
-import { readForm } from './read-form'
 
 interface FormDeps {
   vault: Vault
-  modelAdmin: Pick<ModelAdmin, 'putKey'>
+  modelAdmin: Pick<ModelAdmin, 'putKey' | 'listModels'>
+  modelTests: ModelTestApi
   hub: ConversationApi & Pick<GrantApi, 'recordAdminAction'>
   /** Reports unexpected errors to the operator. */
   reportFailure: (error: unknown) => void
@@ -27,7 +25,7 @@ type Field = (name: string) => string
 interface FormHandler {
   /** The page that shows the result. */
   page: string
-  /** Stores what a form contains and returns where on the page the result is. */
+  /** Stores what a form contains and returns the end of the address at which the page shows the result. */
   handle: (deps: FormDeps, admin: Sender, field: Field) => Promise<string>
 }
 
@@ -61,7 +59,7 @@ export function createCredentialForms(
       const admin = await authenticate()
       if (!handler) throw credentialErrors.unknownPath()
       const place = await handler.handle(deps, admin, await readForm(request))
-      return redirect(shownOn, `#${place}`)
+      return redirect(shownOn, place)
     } catch (error) {
       const { field, code } = toFormError(error)
       if (code === 'INTERNAL') deps.reportFailure(error)
@@ -73,11 +71,23 @@ export function createCredentialForms(
 const redirect = (path: string, end: string): Response =>
   new Response(null, { status: 303, headers: { location: path + end } })
 
-/** Sets the key of a model provider; one that exists is replaced. */
-async function setModelKey({ modelAdmin }: FormDeps, admin: Sender, field: Field): Promise<string> {
-  const provider = parse(nameInput, field('provider'), 'server')
-  await modelAdmin.putKey(admin, provider, parse(modelKeyInput, field('value'), 'value'))
-  return provider
+/**
+ * Sets the key of a model provider, and tests it; one that exists is replaced. The key stays when the test fails. The
+ * result has a key of its own for each form and value, so that a form that is sent twice pays once.
+ */
+async function setModelKey(deps: FormDeps, admin: Sender, field: Field): Promise<string> {
+  const { modelAdmin, modelTests } = deps
+  const provider = parse(nameInput, field('provider'), 'provider')
+  const value = parse(modelKeyInput, field('value'), 'value')
+  await modelAdmin.putKey(admin, provider, value)
+  await modelAdmin.listModels(admin, provider).catch((error) => {
+    // the test says what is wrong; some providers have no list
+    if (!(error instanceof AppError)) throw error
+  })
+  const form = field('idempotency_key') || crypto.randomUUID()
+  const key = await hashArguments('', { form, provider, value })
+  const isTested = await modelTests.testProvider(admin, provider, key)
+  return `?open=${provider}${isTested ? `&tested=${key}` : ''}#${provider}`
 }
 
 /** Adds a credential; one of the same name is not replaced. */
@@ -93,7 +103,7 @@ async function addCredential(deps: FormDeps, admin: Sender, field: Field): Promi
     community: field('community').trim() || null,
   }
   await setCredential(deps, admin, { ...parse(credentialInput, given, 'body'), name })
-  return `credential-${name}`
+  return `#credential-${name}`
 }
 
 /** Replaces the value of a credential; service, agent and community stay. */
@@ -109,7 +119,7 @@ async function rotateCredential(deps: FormDeps, admin: Sender, field: Field): Pr
     if (at.field !== 'value') throw error
     throw credentialErrors.newValue(at.code, error)
   }
-  return `credential-${name}`
+  return `#credential-${name}`
 }
 
 const formErrorCodes: Partial<Record<ErrorCode, CredentialFormErrors['form']>> = {
@@ -133,10 +143,25 @@ function toFormError(error: unknown): CredentialFormError {
 }
 
 type InputField = Exclude<CredentialFormField, 'form' | 'new_value'>
-const inputFields: InputField[] = ['name', 'server', 'service', 'agent', 'community', 'value']
+const inputFields: InputField[] = [
+  ...(['name', 'server', 'service', 'provider', 'agent', 'community', 'value'] as const),
+]
 
 /** Returns the field of the first detail of a validation error. */
 const findField = ({ details }: AppError): InputField | undefined => {
   const path = details?.[0]?.path.replace(/^body\./, '')
   return inputFields.find((field) => field === path)
+}
+
+/**
+ * Reads a submitted form.
+ *
+ * @returns a function from a field's name to its value; '' for a missing field or a file
+ */
+async function readForm(request: Request): Promise<(name: string) => string> {
+  const form = await request.formData().catch(() => new FormData())
+  return (name) => {
+    const value = form.get(name)
+    return typeof value === 'string' ? value.replaceAll('\r\n', '\n') : ''
+  }
 }

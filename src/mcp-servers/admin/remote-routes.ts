@@ -4,7 +4,7 @@ import { toPageFields } from '../../shared/cursor'
 import { knownFields } from '../../shared/known-fields'
 import { serviceInput } from '../services/services'
 import type { Admin, AdminRoute, AdminRouteDeps } from './admin-route'
-import { recordAction, toServiceSettings } from './record-action'
+import { recordAction, toServiceSettings } from './admin-route'
 
 const name = z
   .string()

@@ -2,8 +2,7 @@ import { and, eq, gt, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
 import { many, one, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
 import type { Sealed } from '../credentials/cipher'
-import { remoteServers } from '../remote/schema'
-import { connectAttempts, connectedAccounts, oauthClients } from './schema'
+import { connectAttempts, connectedAccounts, oauthClients, remoteServers } from '../schema'
 
 export type ConnectedRow = typeof connectedAccounts.$inferSelect
 export type AttemptRow = typeof connectAttempts.$inferSelect

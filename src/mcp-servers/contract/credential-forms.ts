@@ -18,6 +18,8 @@ export interface CredentialFormErrors {
   name: 'INVALID' | 'TAKEN' | 'NOT_FOUND'
   server: 'INVALID' | 'NO_CREDENTIALS'
   service: 'INVALID'
+  /** Of models. */
+  provider: 'INVALID'
   agent: 'INVALID' | 'NOT_FOUND'
   community: 'INVALID' | 'NOT_FOUND'
   value: ValueErrorCode

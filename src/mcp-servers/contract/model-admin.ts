@@ -1,9 +1,12 @@
+import * as z from 'zod'
+import type { ModelConnection, Sender, SetPrice } from '../../hub/contract/hub'
+import type { Statement } from '../../shared/db/statement'
+import { knownFields } from '../../shared/known-fields'
+
 /**
  * The API of model providers to the pages about them, and of their keys to the model calls of agents. No
  * function takes or returns a key: forms with a key go to form routes of this module. Types only.
  */
-import type { ModelConnection, Sender, SetPrice } from '../../hub/contract/hub'
-import type { Statement } from '../../shared/db/statement'
 
 /** Where and how a provider is reached. */
 export interface ModelAddress {
@@ -51,18 +54,44 @@ export interface ModelPriceInput {
   price: SetPrice | null
 }
 
+/** A server of models that answers on this machine. */
+export interface LocalModelServer {
+  name: string
+  /** Of its Chat Completions API. */
+  baseUrl: string
+  /** At least one; those that chat come first. */
+  models: string[]
+}
+
 /** The admin who changes something. */
 type Admin = Pick<Sender, 'id' | 'name' | 'keyId'>
 
 /** Every function throws VALIDATION or NOT_FOUND; callers check access. */
 export interface ModelAdminApi {
   selectProviders(): Statement<ModelProviderSummary[]>
-  /** Sets address and default model. */
-  putProvider(admin: Admin, provider: string, input: ModelProviderInput): Promise<void>
+  /**
+   * Sets address and default model.
+   *
+   * @param listed the models that the provider has, where they are known already
+   */
+  putProvider(
+    admin: Admin,
+    provider: string,
+    input: ModelProviderInput,
+    listed?: string[],
+  ): Promise<void>
+  /** Lets agents use the key of a provider whose test has not succeeded. */
+  useKey(admin: Admin, provider: string): Promise<void>
   /** Sets the price of a model of the provider, or with null returns to the one it has without. */
   putPrice(admin: Admin, provider: string, input: ModelPriceInput): Promise<void>
   /** Deletes key, address, default model and prices. */
   deleteProvider(admin: Admin, provider: string): Promise<void>
+  /** Whether the hub runs on the machine of the people who use it, so that a loopback address is theirs. */
+  isOwnMachine: boolean
+  /** Looks for servers of models on this machine; none, and no request, where others reach the hub. */
+  findLocalServers(): Promise<LocalModelServer[]>
+  /** Sets up a server that `findLocalServers` finds, with one of its models as the default. */
+  useLocalServer(admin: Admin, server: string, model: string): Promise<void>
   /** Asks the provider for its models, and stores their names. */
   listModels(admin: Admin, provider: string): Promise<string[]>
 }
@@ -82,3 +111,26 @@ export interface OpenedConnection {
   /** Redacts the key. */
   redact(text: string): string
 }
+
+/** At most 10,000 dollars per million tokens. */
+const amountMax = 10_000_000_000
+
+const amount = z.int().min(0).max(amountMax).describe('Micro-dollars per million tokens.')
+
+const modelName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(160)
+  .regex(/^[\x21-\x7e]+$/, 'Must be the name of a model')
+  .describe('The model, with or without its provider.')
+
+/** The model whose price an admin resets. */
+export const modelNameInput = knownFields({ model: modelName })
+
+/** The price of a model as an admin submits it. */
+export const modelPriceInput = modelNameInput.extend({
+  input: amount,
+  cached: amount,
+  output: amount,
+})

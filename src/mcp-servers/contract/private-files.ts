@@ -1,5 +1,5 @@
 /** Files that an agent keeps, as people use them. Types only. */
-import type { DataOwner } from '../../hub/contract/privacy'
+import type { DataOwner } from '../../hub/contract/hub'
 import type { AccountId } from '../../shared/ids'
 
 export interface OwnFile {
@@ -11,7 +11,7 @@ export interface OwnFile {
 }
 
 /** A file of an agent, as a person sees it. */
-export interface SeenFile extends OwnFile {
+interface SeenFile extends OwnFile {
   /** Whose runs alone read it; null: everybody's. */
   privateTo: DataOwner | null
   /** A run that had read untrusted text wrote it, or it is not known that none did. */

@@ -147,6 +147,8 @@ export interface RemoteToolPage {
   matching: number
   /** All tools of the server, whether they match or not. */
   counts: RemoteToolCounts
+  /** What agents need for the tools that are available, whether they match or not. */
+  grants: string[]
   next: string | null
 }
 
@@ -167,7 +169,7 @@ export interface RemoteServerInput extends ServiceInput {
   oauth_client_id: string | null
 }
 
-export interface RemoteToolMapping {
+interface RemoteToolMapping {
   server: string
   chosen: RemoteToolChoice
   /** Null hides the tools. */
@@ -208,7 +210,7 @@ export interface ToolAdminApi {
   setRemoteInstructions(admin: Sender, seen: { server: string; text: string | null }): Promise<void>
 }
 
-export interface ServicePlace {
+interface ServicePlace {
   server: string
   name: string
 }

@@ -1,3 +1,5 @@
+import { fromBase64, toBase64 } from '../../shared/base64'
+import { toHex } from '../../shared/sha256'
 import { credentialErrors } from './errors'
 
 /** An encrypted value as the database stores it. */
@@ -62,13 +64,26 @@ export function createCipher(keys: string[]): Cipher {
 async function importKey(text: string): Promise<VaultKey> {
   const raw = fromBase64(text)
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', raw))
-  const id = Array.from(digest.subarray(0, 4), (byte) => byte.toString(16).padStart(2, '0')).join(
-    '',
-  )
+  const id = toHex(digest.subarray(0, 4))
   const key = await crypto.subtle.importKey('raw', raw, 'AES-GCM', false, ['encrypt', 'decrypt'])
   return { id, key }
 }
 
 const encode = (text: string) => new TextEncoder().encode(text)
-const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
-const fromBase64 = (text: string) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0))
+
+/**
+ * Derives 32 bytes of a vault key by HKDF-SHA-256 without a salt (RFC 5869), so that they are stored nowhere.
+ *
+ * @param vaultKey 32 bytes in base64
+ * @param info what they are for; another one gives unrelated bytes
+ */
+export async function deriveBytes(
+  vaultKey: string,
+  info: string,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const raw = fromBase64(vaultKey)
+  const base = await crypto.subtle.importKey('raw', raw, 'HKDF', false, ['deriveBits'])
+  const [salt, label] = [new Uint8Array(), encode(info)]
+  const algorithm = { name: 'HKDF', hash: 'SHA-256', salt, info: label }
+  return new Uint8Array(await crypto.subtle.deriveBits(algorithm, base, 256))
+}

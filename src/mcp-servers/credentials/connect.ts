@@ -2,24 +2,27 @@ import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import {
   createGuardedFetch,
+  createGuardedStream,
   type GuardedFetch,
   guardHost,
   type Resolve,
   type ServiceRequest,
 } from '../fetch/guarded-fetch'
-import { createGuardedStream } from '../fetch/guarded-stream'
-import { credentialMark } from '../services/check-service'
-import { toDestination } from '../services/destination'
+import type { ServiceKind, ServiceKinds } from '../services/check-service'
+import { credentialMark, toDestination } from '../services/check-service'
 import { type ServiceRow, selectService } from '../services/queries'
-import type { ServiceKind, ServiceKinds } from '../services/service-kind'
-import { toRow } from '../services/to-row'
-import type { AccountOwner, Connect, Connection, ConnectionRequest } from './connection'
+import { toRow } from '../services/services'
+import type {
+  AccountOwner,
+  Connect,
+  Connection,
+  ConnectionRequest,
+  OwnAccounts,
+} from './connection'
 import { credentialErrors } from './errors'
-import { createGrowingScrubber } from './growing-scrubber'
-import type { OwnAccounts } from './own-accounts'
 import { type CredentialRow, selectCandidates } from './queries'
-import type { RecentSecrets } from './recent-secrets'
-import { emptyScrubber, type Scrubber } from './scrub'
+import type { RecentSecrets } from './scrub'
+import { createGrowingScrubber, emptyScrubber, type Scrubber } from './scrub'
 import type { Vault } from './vault'
 
 interface ConnectDeps {
@@ -56,7 +59,12 @@ async function connectAsRequester(
   })
   const reach = toReach(row, isPrivateAllowed)
   const fetch = createGuardedFetch({
-    ...{ service, reach, hasCredential: true, signal, resolve, timeoutMs },
+    service,
+    reach,
+    hasCredential: true,
+    signal,
+    resolve,
+    timeoutMs,
   })
   const authorize = (request: ServiceRequest): ServiceRequest => ({
     ...request,
@@ -69,8 +77,13 @@ async function connectAsRequester(
     return fetch(authorize(request))
   }
   const connection: Connection = {
-    ...{ service, baseUrl: new URL(row.baseUrl), format: row.format, credential: null },
-    ...{ hosts: reach.hosts, allowPrivate: reach.allowPrivate, owner: owner.id },
+    service,
+    baseUrl: new URL(row.baseUrl),
+    format: row.format,
+    credential: null,
+    hosts: reach.hosts,
+    allowPrivate: reach.allowPrivate,
+    owner: owner.id,
     headers: withoutCredential(row.headers),
     guardHost: (hostname) => guardHost({ service, reach, resolve }, hostname, signal),
     scrub: scrubber.text,
@@ -116,7 +129,12 @@ async function connectAsAgent(
   const reach = toReach({ ...row, hosts: [...row.hosts, ...more] }, isPrivateAllowed)
   const hasCredential = value !== null
   const fetch = createGuardedFetch({
-    ...{ service, reach, hasCredential, signal, resolve, timeoutMs },
+    service,
+    reach,
+    hasCredential,
+    signal,
+    resolve,
+    timeoutMs,
   })
   const guard = (hostname: string) => guardHost({ service, reach, resolve }, hostname, signal)
   const connection = {

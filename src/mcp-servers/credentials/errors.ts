@@ -1,7 +1,6 @@
 import { outside } from '../../shared/config'
-import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
-import type { CredentialFormErrors } from '../contract/credential-forms'
-import { FieldError } from './field-error'
+import { AppError, type ErrorCode, type ErrorDetail, notFound } from '../../shared/errors'
+import type { CredentialFormError, CredentialFormErrors } from '../contract/credential-forms'
 
 const resealHint =
   'An admin adds the key that encrypted the credential to ROOKERY_VAULT_OLD_KEYS, or adds the credential again.'
@@ -114,4 +113,19 @@ export const credentialErrors = {
   invalidRequest: (details: ErrorDetail[]) =>
     new AppError('VALIDATION', 'The request is not valid.', { details }),
   internal: () => new AppError('INTERNAL', 'An internal error occurred.', { hint: 'Try again.' }),
+}
+
+/** An error of one field of a credential, with the code that its form shows. */
+export class FieldError extends AppError {
+  readonly at: CredentialFormError
+
+  constructor(
+    at: CredentialFormError,
+    code: ErrorCode,
+    message: string,
+    options: ConstructorParameters<typeof AppError>[2] = {},
+  ) {
+    super(code, message, options)
+    this.at = at
+  }
 }

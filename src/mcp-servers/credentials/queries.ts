@@ -1,8 +1,8 @@
 import { and, eq, getTableColumns, isNull, ne, or } from 'drizzle-orm'
 import { many, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
 import type { AccountId } from '../../shared/ids'
+import { credentials } from '../schema'
 import type { Sealed } from './cipher'
-import { credentials } from './schema'
 
 /** A credential with its encrypted value. */
 export type CredentialRow = typeof credentials.$inferSelect

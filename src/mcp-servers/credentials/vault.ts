@@ -1,26 +1,27 @@
+import type { ConversationApi, GrantApi, Sender } from '../../hub/contract/hub'
 import { outside } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import { mapStatement, type Statement } from '../../shared/db/statement'
-import { notFound } from '../../shared/errors'
+import { AppError, notFound } from '../../shared/errors'
 import type { AccountId, Clock } from '../../shared/ids'
 import type { CredentialSummary } from '../contract/tool-admin'
-import { toDestination } from '../services/destination'
+import { type ServiceKinds, toDestination } from '../services/check-service'
 import { selectService } from '../services/queries'
-import type { ServiceKinds } from '../services/service-kind'
-import type { Cipher } from './cipher'
+import type { Cipher, Sealed } from './cipher'
 import { credentialErrors } from './errors'
 import {
   type CredentialRow,
   deleteCredential,
   type ListedCredentialRow,
+  resealCredential,
   selectCredentials,
   selectCredentialsOf,
   touchCredential,
+  type Unsealed,
   upsertCredential,
 } from './queries'
 import { secretCharsMin } from './scrub'
-import { createSealer } from './sealer'
 
 interface VaultDeps {
   db: Db
@@ -136,7 +137,7 @@ export function createVault({ db, cipher, clock, kinds, readVariable }: VaultDep
 }
 
 /** Where the credentials of a declared service go. */
-export interface Binding {
+interface Binding {
   server: string
   service: string
   former: string | null
@@ -193,3 +194,106 @@ const describe = (row: ListedCredentialRow, current: string | null): CredentialS
   updated_by: row.updatedBy,
   last_used_at: toTime(row.lastUsedAt),
 })
+
+/** Only secrets of the Worker with this prefix can be used as credentials. */
+const variablePrefix = 'ROOKERY_SECRET_'
+
+/** What a value is sealed to; `variable`: the value is a secret of the Worker, which is not encrypted. */
+type SealedTo = Pick<
+  CredentialRow,
+  'name' | 'server' | 'service' | 'community' | 'agentId' | 'destination' | 'variable'
+>
+
+/** Creates the reader and writer of the values of credentials. */
+function createSealer(cipher: Cipher, readVariable: (name: string) => string | undefined) {
+  const findVariable = (name: string): string => {
+    if (!name.startsWith(variablePrefix)) throw credentialErrors.variablePrefix(variablePrefix)
+    const value = readVariable(name)
+    if (value) return value
+    throw credentialErrors.noVariable(name)
+  }
+  const seal = async (row: SealedTo, value: string): Promise<Sealed | Unsealed> =>
+    row.variable === null ? cipher.seal(value, toContext(row)) : unsealed
+  return {
+    findVariable,
+    seal,
+    read: async (row: CredentialRow): Promise<string> =>
+      row.variable === null
+        ? cipher.open(toSealed(row), toContext(row))
+        : findVariable(row.variable),
+    /** Returns the write that seals a value to a destination. */
+    reseal: async (
+      row: CredentialRow,
+      value: string,
+      destination: string,
+    ): Promise<Statement<void>> =>
+      resealCredential(row, { ...(await seal({ ...row, destination }, value)), destination }),
+  }
+}
+
+const toSealed = ({ ciphertext, iv, keyId }: CredentialRow) => ({
+  ciphertext: ciphertext ?? '',
+  iv: iv ?? '',
+  keyId: keyId ?? '',
+})
+
+const unsealed: Unsealed = { ciphertext: null, iv: null, keyId: null }
+
+/**
+ * The context of a value's encryption: moved to another row, binding or destination, it cannot be
+ * decrypted.
+ */
+const toContext = (row: SealedTo): string =>
+  JSON.stringify([
+    ...[row.name, row.server, row.service, row.community, row.agentId],
+    ...(row.destination === null ? [] : [row.destination]),
+  ])
+
+interface GivenCredential {
+  name: string
+  value: string
+  server: string
+  service: string
+  /** With or without `m/` and `@`. */
+  community?: string | null | undefined
+  agent?: string | null | undefined
+}
+
+/** Stores a credential that an admin submitted on the page or over the API. */
+export async function setCredential(
+  { vault, hub }: { vault: Vault; hub: ConversationApi & Pick<GrantApi, 'recordAdminAction'> },
+  admin: Pick<Sender, 'id' | 'name' | 'keyId'>,
+  { name, value, server, service, community, agent }: GivenCredential,
+): Promise<void> {
+  const actor = { accountId: admin.id, name: admin.name, kind: 'human' as const }
+  const requester = { ...actor, activationId: null, postId: null, idempotencyKey: null }
+  const found = agent
+    ? await find('agent', hub.readProfile(requester, agent.replace(/^@/, '')))
+    : null
+  const place = community ? await find('community', hub.readCommunity(requester, community)) : null
+  await hub.recordAdminAction(admin, {
+    action: 'credential.set',
+    targetType: 'credential',
+    targetId: name,
+    after: { server, service, community: place?.name ?? null, agent: found?.name ?? null },
+  })
+  await vault.put({
+    name,
+    value,
+    server,
+    service,
+    by: admin.name,
+    community: place?.name ?? null,
+    agent: found && { id: found.id, name: found.name },
+  })
+}
+
+/** Awaits a read of what a field names. @throws NOT_FOUND with the field */
+async function find<Found>(field: 'agent' | 'community', read: Promise<Found>): Promise<Found> {
+  try {
+    return await read
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'NOT_FOUND')) throw error
+    throw credentialErrors.fieldNotFound(field, error)
+  }
+}

@@ -1,7 +1,7 @@
 import { outside } from '../../shared/config'
 import type { AppError } from '../../shared/errors'
-import { fetchErrors } from './errors'
 import type { ServiceResponse } from './guarded-fetch'
+import { fetchErrors } from './guarded-fetch'
 
 /** Checks that a response is JSON. @throws UNAVAILABLE with the beginning of another response */
 export function checkJson(service: string, { headers, text, isTruncated }: ServiceResponse): void {

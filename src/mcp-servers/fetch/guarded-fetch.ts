@@ -1,9 +1,52 @@
 import { outside } from '../../shared/config'
 import { AppError } from '../../shared/errors'
-import { checkUrl, type Reach } from './check-url'
-import { fetchErrors } from './errors'
-import { isPublicAddress, isPublicHost } from './public-address'
-import { readText } from './read-text'
+import { checkUrl, isPublicAddress, isPublicHost, type Reach } from './check-url'
+
+const mayHaveCompleted = 'Try again later. The action may still have completed.'
+
+/** Errors of requests to external services, as models read them. */
+export const fetchErrors = {
+  pathOutsideBase: () =>
+    new AppError('VALIDATION', 'The path must be below the base URL.', {
+      hint: 'Write it like /items/7, without "..", "//", "\\" or "#". Pass parameters in query.',
+    }),
+  invalidEscape: () =>
+    new AppError('VALIDATION', 'The path contains an invalid percent escape.', {
+      hint: 'Write escapes of UTF-8 characters like %20, and the percent sign as %25.',
+    }),
+  webPage: (service: string, excerpt: string) =>
+    new AppError('UNAVAILABLE', `The service ${service} answered with a web page.`, {
+      hint: `It begins: ${excerpt}. The path may be wrong, or the service requires a sign-in.`,
+    }),
+  invalidJson: (service: string, excerpt: string) =>
+    new AppError('UNAVAILABLE', `The service ${service} answered with invalid JSON.`, {
+      hint: `It begins: ${excerpt}`,
+    }),
+  status: (service: string, status: number, hint: string) =>
+    new AppError(
+      status >= 500 || status === 429 ? 'UNAVAILABLE' : 'VALIDATION',
+      `The service ${service} answered ${status}.`,
+      { hint },
+    ),
+  timedOut: (service: string, timeoutMs: number, cause: unknown) =>
+    new AppError('UNAVAILABLE', `The service ${service} timed out after ${timeoutMs / 1000} s.`, {
+      hint: mayHaveCompleted,
+      cause,
+    }),
+  failed: (service: string, cause: unknown) =>
+    new AppError(
+      'UNAVAILABLE',
+      `The service ${service} could not be reached, or the connection broke.`,
+      { hint: mayHaveCompleted, cause },
+    ),
+  blocked: (service: string, reason: string) =>
+    new AppError('FORBIDDEN', `The request to ${service} was blocked: ${reason}.`),
+  dnsFailed: (hostname: string, resolver: string, cause: unknown) =>
+    new AppError('UNAVAILABLE', `DNS lookup of ${hostname} failed (resolver: ${resolver}).`, {
+      hint: 'Try again later. If it keeps failing, an admin sets ROOKERY_DNS_OVER_HTTPS to a resolver that this hub reaches, or to off.',
+      cause,
+    }),
+}
 
 export interface ServiceRequest {
   method: string
@@ -44,7 +87,7 @@ export type GuardedFetch = (request: ServiceRequest) => Promise<ServiceResponse>
 /** Resolves a host name to its addresses. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<string[]>
 
-export interface GuardOptions {
+interface GuardOptions {
   /** Name of the service, for error messages. */
   service: string
   reach: Reach
@@ -105,7 +148,7 @@ async function follow(
 }
 
 /** @throws FORBIDDEN, UNAVAILABLE when a URL is not one of the service, or its host is private */
-export async function guardUrl(
+async function guardUrl(
   options: Pick<GuardOptions, 'service' | 'reach' | 'resolve'>,
   url: URL,
   signal: AbortSignal,
@@ -137,8 +180,7 @@ export async function guardHost(
 const blocked = ({ service }: Pick<GuardOptions, 'service'>, reason: string): AppError =>
   fetchErrors.blocked(service, reason)
 
-export const isRedirect = ({ status }: Response): boolean =>
-  [301, 302, 303, 307, 308].includes(status)
+const isRedirect = ({ status }: Response): boolean => [301, 302, 303, 307, 308].includes(status)
 
 const redirectOf = (response: Response): string | null =>
   isRedirect(response) ? response.headers.get('location') : null
@@ -201,5 +243,76 @@ function splitEvents(onEvent: (event: string) => boolean) {
     add,
     /** Passes on the last event, whose blank line is missing. */
     end: () => void (!isStopped && begun.trim() !== '' && onEvent(begun)),
+  }
+}
+
+interface StreamRequest {
+  method: string
+  url: URL
+  headers: Record<string, string>
+  body: ReadableStream<Uint8Array> | null
+}
+
+/** Sends a request and returns the response with its body unread. The caller redacts what it quotes of it. */
+export type GuardedStream = (request: StreamRequest) => Promise<Response>
+
+/**
+ * Creates a fetch for bodies that are passed on while they arrive. It checks the URL as `createGuardedFetch`
+ * does, and follows no redirect.
+ */
+export const createGuardedStream =
+  (options: Omit<GuardOptions, 'hasCredential' | 'timeoutMs'>): GuardedStream =>
+  async ({ url, ...request }) => {
+    const { service, signal } = options
+    await guardUrl(options, url, signal)
+    const response = await fetch(url, { ...request, signal, redirect: 'manual' }).catch(
+      (cause: unknown) => {
+        throw cause instanceof AppError ? cause : fetchErrors.failed(service, cause)
+      },
+    )
+    if (!isRedirect(response)) return response
+    await response.body?.cancel()
+    throw fetchErrors.blocked(service, 'it redirects to another address')
+  }
+
+/**
+ * Reads at most `bytesMax` of a body. `text` is null when the body is not UTF-8, because other bytes
+ * could hide a credential from redaction.
+ *
+ * @param isEnough called with each part; true: stop reading
+ */
+export async function readText(
+  response: Response,
+  bytesMax: number,
+  isEnough?: (part: string) => boolean,
+): Promise<{ text: string | null; bytes: number; isTruncated: boolean }> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
+  let bytes = 0
+  let text: string | null = ''
+  let isTruncated = false
+  const append = (part: Uint8Array | null): string => {
+    const decoded = text === null ? null : decode(decoder, part)
+    text = decoded === null ? null : text + decoded
+    return decoded ?? ''
+  }
+  for await (const chunk of response.body ?? []) {
+    const kept: Uint8Array = chunk.subarray(0, bytesMax - bytes)
+    isTruncated = kept.length < chunk.length
+    bytes += kept.length
+    // The part alone: a slice of the whole text would copy all of it for each part.
+    const part = append(kept)
+    if (isTruncated || (text !== null && isEnough?.(part))) break
+  }
+  // Truncation within a character does not make the body binary.
+  if (!isTruncated) append(null)
+  return { text: text?.includes('\0') ? null : text, bytes, isTruncated }
+}
+
+/** @returns null when the bytes are not UTF-8; without bytes what is left */
+function decode(decoder: TextDecoder, bytes: Uint8Array | null): string | null {
+  try {
+    return bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode()
+  } catch {
+    return null
   }
 }

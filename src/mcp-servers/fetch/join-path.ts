@@ -1,5 +1,4 @@
-import { decodePercent } from './decode-percent'
-import { fetchErrors } from './errors'
+import { fetchErrors } from './guarded-fetch'
 
 /**
  * Joins a base URL, a path and a query. A path with `..`, another host or encoded slashes is refused,
@@ -42,3 +41,12 @@ const decodeAgain = (text: string): string =>
 
 const hasTrick = (path: string): boolean =>
   /\\|\/\/|[\r\n\0]/.test(path) || path.split('/').some((part) => /^\.{1,2}(;.*)?$/.test(part))
+
+/** Decodes percent escapes; null: one of them is invalid. */
+export function decodePercent(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { outside } from '../../shared/config'
-import { truncateBody } from '../../shared/truncate-body'
-import { fetchErrors } from './errors'
+import { truncateBody } from '../../shared/cut-text'
 import type { Resolve } from './guarded-fetch'
+import { fetchErrors } from './guarded-fetch'
 
 const answer = z.object({
   Answer: z.array(z.object({ type: z.number(), data: z.string() })).default([]),

@@ -1,14 +1,29 @@
-import type { AuditEntry, GrantPolicy } from '../../hub/contract/hub'
+import type {
+  Actor,
+  AuditEntry,
+  AuthorizationQuery,
+  ConversationApi,
+  GrantPolicy,
+} from '../../hub/contract/hub'
+import { noPrivacy } from '../../hub/contract/hub'
+import { activationLimits, audit } from '../../shared/config'
+import type { ErrorDetail } from '../../shared/errors'
+import { hashArguments, parseLosslessJson } from '../../shared/exact-json'
 import type { ToolCall, ToolCaller, ToolResult } from '../contract/tools'
-import { decide } from './decide'
-import { runDecided } from './decided-call'
-import { findSimilarNames } from './find-similar-names'
-import { hashArguments } from './hash-arguments'
-import { isExternalCaller } from './is-external-caller'
-import { type Pipeline, recordIntent, selectAccountStores, toResult } from './pipeline'
-import { describeProblems, readArguments } from './read-arguments'
-import type { NamedTool } from './tool-registry'
-import { watchReads } from './watch-reads'
+import { AccountMissingError } from '../credentials/connection'
+import { emptyScrubber, type Scrubber } from '../credentials/scrub'
+import { resultsReadName } from '../servers/results'
+import { checkCall, type Refusal, requireApproval, toApprovalRequest } from './check-call'
+import { decide, findAccountOwner, gatewayErrors } from './decide'
+import {
+  type AccountStores,
+  isExternalCaller,
+  type PendingCall,
+  type Pipeline,
+  watchReads,
+} from './pipeline'
+import { findSimilarNames, type NamedTool } from './registry'
+import { isTooLong, runTool, type ToolRun, toResult } from './run-tool'
 
 /** The link between a running call and its caller. */
 interface CallerLink {
@@ -73,7 +88,6 @@ async function runStages(
   if (!prepared.ok) return refuse('invalid', describeProblems(tool.name, prepared.problems))
   entry.grant = prepared.grant
 
-  const value = args.ok ? args.value : undefined
   return runDecided({
     pipeline,
     caller,
@@ -83,7 +97,7 @@ async function runStages(
     reads: watchReads(pipeline.hub, selectAccountStores(pipeline, caller)),
     ...link,
     raw: call.arguments,
-    args: value,
+    args: prepared.args,
   })
 }
 
@@ -116,3 +130,237 @@ function describeUnknown(
   )
   return `Error: Unknown tool ${name}.${near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : ''}`
 }
+
+type Arguments =
+  | {
+      ok: true
+      value: unknown
+      /** The same, with numbers that JavaScript cannot hold as they were written. */
+      exact: unknown
+    }
+  | { ok: false; problems: ErrorDetail[] }
+
+/** Parses the arguments that the model wrote. Empty text means no arguments. */
+export function readArguments(raw: string): Arguments {
+  if (raw.trim() === '') return { ok: true, value: {}, exact: {} }
+  try {
+    return { ok: true, value: JSON.parse(raw), exact: parseLosslessJson(raw) }
+  } catch {
+    return { ok: false, problems: [{ path: '', message: 'The arguments are not valid JSON' }] }
+  }
+}
+
+/** Formats invalid arguments for the model: one line with each field and its problem. */
+function describeProblems(tool: string, problems: ErrorDetail[]): string {
+  const lines = problems
+    .slice(0, 10)
+    .map(({ path, message }) => (path ? `${path}: ${message}` : message))
+  return `Error: Invalid arguments for ${tool}: ${lines.join('; ')}.`
+}
+
+/** Decides about a call, then runs it. The tool reads nothing before the decision. */
+async function runDecided(asked: PendingCall): Promise<ToolResult> {
+  const { pipeline } = asked
+  const refusal = await checkCall(asked, await pipeline.hub.readAuthorization(toQuestion(asked)))
+  if (refusal) return refuse(asked, refusal)
+  const noted = await noteAllowed(asked)
+  if (!noted) return refuse(asked, await requireApproval(asked))
+  const result = await finish(asked, await run(asked))
+  if (noted.intent) await recordOutcome(pipeline, noted.intent, result.audit)
+  return result
+}
+
+/**
+ * Records the intent of an allowed call and consumes its approval, so that a call that does not run
+ * keeps it. Null: another call consumed the approval first.
+ */
+async function noteAllowed(asked: PendingCall): Promise<{ intent: string | null } | null> {
+  const { pipeline, caller, entry, approvalId } = asked
+  entry.decision = 'allowed'
+  if (approvalId === undefined) return { intent: await recordIntent(pipeline, caller, entry) }
+  const { accountId, activationId } = caller
+  const used = await pipeline.hub.consumeApproval(approvalId, accountId, entry, activationId)
+  return used && { intent: used.id }
+}
+
+const toQuestion = ({ caller, tool, entry }: PendingCall): AuthorizationQuery => ({
+  accountId: caller.accountId,
+  activationId: isExternalCaller(caller) ? null : caller.activationId,
+  runId: caller.activationId,
+  callId: entry.callId,
+  tool: tool.name,
+  argumentsHash: entry.argumentsHash,
+})
+
+async function refuse(asked: PendingCall, refusal: Refusal): Promise<ToolResult> {
+  const { pipeline, caller, entry } = asked
+  entry.decision = refusal.decision
+  entry.reason = refusal.text.replace(/^Error: /, '').slice(0, audit.reasonCharsMax)
+  await recordIntent(pipeline, caller, entry)
+  const result = toResult(pipeline, entry, { outcome: null, text: refusal.text })
+  // A program waits for the decision; another outside caller repeats the call.
+  const canWait = !isExternalCaller(caller) || caller.runAttempt !== undefined
+  const isParking = refusal.decision === 'needs_approval' && canWait
+  return isParking ? { ...result, approval: toApprovalRequest(asked) } : result
+}
+
+function run(asked: PendingCall): Promise<ToolRun> {
+  const { caller, tool, prepared, entry, signal, progress } = asked
+  const { hub } = asked.reads
+  const actor = toActor(caller, entry.callId)
+  if (prepared.service === null) {
+    const own = selectOwn(asked)
+    return runTool(tool.name, findTimeout(asked.pipeline, tool), signal, (stop) =>
+      prepared.run({ actor, hub, ...own, outside: null, signal: stop, progress }),
+    )
+  }
+  return runWithService(asked, { server: tool.server, service: prepared.service, actor, hub })
+}
+
+async function finish(asked: PendingCall, ran: ToolRun): Promise<ToolResult> {
+  const { pipeline, tool, entry } = asked
+  if (ran.cause !== undefined) pipeline.reportFailure?.(tool.name, ran.cause)
+  const result = toResult(pipeline, entry, ran, await storeResult(asked, ran.text))
+  const isUntrusted = tool.reachesOut || tool.readsUntrusted || asked.reads.hasUntrusted()
+  return {
+    ...result,
+    // An error can quote what a service answered.
+    ...(isUntrusted && { isUntrusted: true }),
+    ...(isPrivateResult(asked) && { isPrivate: true }),
+    ...(asked.usesOwnAccount && { isOwnAccount: true }),
+  }
+}
+
+function toActor(caller: ToolCaller, callId: string): Actor {
+  const { accountId, name, kind, activationId, postId, hasReadUntrusted } = caller
+  const idempotencyKey = activationId === null ? null : `${activationId}:${callId}`
+  const mark = hasReadUntrusted ? { hasReadUntrusted } : {}
+  return { accountId, name, kind, activationId, postId, idempotencyKey, ...mark }
+}
+
+interface ServiceTarget {
+  server: string
+  service: string
+  actor: Actor
+  hub: ConversationApi
+}
+
+/**
+ * Runs a tool that uses an external service. The call is allowed already; the credential is looked up
+ * now and redacted from results, progress and errors.
+ */
+async function runWithService(asked: PendingCall, target: ServiceTarget): Promise<ToolRun> {
+  const { pipeline, tool, prepared, signal } = asked
+  const { actor, hub } = target
+  let scrubber = emptyScrubber
+  const ran = await runTool(tool.name, findTimeout(pipeline, tool), signal, async (stop) => {
+    if (!pipeline.connect) throw gatewayErrors.noConnections()
+    const owner = findAccountOwner(asked.policy, prepared.grant)
+    if (owner !== null) {
+      // Before anything of the account is read, so that nobody else reads it in the trace.
+      const { activationId } = asked.caller
+      if (activationId !== null) await pipeline.hub.markOwnAccount(activationId)
+      asked.usesOwnAccount = true
+    }
+    const opened = await pipeline.connect({ ...target, owner, signal: stop })
+    scrubber = opened.scrubber
+    const own = selectOwn(asked)
+    const clean = scrubber.parts()
+    // Progress is sent to watchers whose access was decided before.
+    const progress = owner === null ? (text: string) => asked.progress(clean(text)) : () => {}
+    const context = { actor, hub, ...own, outside: opened.connection, signal: stop, progress }
+    // Redact each text before it becomes JSON, which would escape it a second time.
+    return scrubber.value(await prepared.run(context))
+  })
+  const { cause } = ran
+  // The thread offers the requester to connect the account.
+  if (cause instanceof AccountMissingError) asked.entry.reason = cause.message
+  return {
+    outcome: ran.outcome,
+    text: scrubber.text(ran.text),
+    ...(cause !== undefined && { cause: scrubCause(cause, scrubber) }),
+  }
+}
+
+/** Redacts the credential from an error for the operator's log. */
+function scrubCause(cause: unknown, scrubber: Scrubber): unknown {
+  if (!(cause instanceof Error)) return scrubber.value(cause)
+  const inner = cause.cause === undefined ? undefined : scrubCause(cause.cause, scrubber)
+  const clean = new Error(scrubber.text(cause.message), { cause: inner })
+  clean.name = cause.name
+  clean.stack = scrubber.text(cause.stack ?? '')
+  return clean
+}
+
+/**
+ * Stores a result that is too large for one response, if the caller can read stored results. Its
+ * credentials are redacted already. A result with private data is private, also in a public run. In a closed
+ * community it would be for all who read there, so one of a requester's own account is not stored.
+ *
+ * @returns the handle; null when the result is not stored
+ */
+async function storeResult(asked: PendingCall, text: string): Promise<string | null> {
+  const { pipeline, caller, tool, policy } = asked
+  if (!isTooLong(text, pipeline.resultBytesMax)) return null
+  const reader = pipeline.tools.getOwn(resultsReadName)
+  if (!policy || !reader || !decide(policy, caller, reader).isAllowed) return null
+  try {
+    const { reader, privateTo, community } = caller.privacy ?? noPrivacy
+    if (asked.usesOwnAccount && community !== undefined) return null
+    const owner = isPrivateResult(asked) ? reader : privateTo
+    return await pipeline.results.keep(caller.accountId, text, owner)
+  } catch (cause) {
+    pipeline.reportFailure?.(tool.name, cause)
+    return null
+  }
+}
+
+/** Whether the result of a call is for the requester alone. */
+const isPrivateResult = ({ reads, usesOwnAccount }: PendingCall): boolean =>
+  reads.hasPrivate() || usesOwnAccount === true
+
+/** Returns the time in milliseconds that a call of the tool has. */
+const findTimeout = (
+  { toolTimeoutMs }: Pick<Pipeline, 'toolTimeoutMs'>,
+  { timeoutMs }: { timeoutMs: number | null },
+): number => timeoutMs ?? toolTimeoutMs ?? activationLimits.toolTimeoutMs
+
+/** Returns the memory, files and stored results of the calling account. */
+const selectAccountStores = (
+  { memory, workspaceOf, results }: Pipeline,
+  { accountId, privacy = noPrivacy, hasReadUntrusted = false }: ToolCaller,
+): AccountStores => ({
+  memory,
+  workspace: workspaceOf(accountId, privacy, hasReadUntrusted),
+  results,
+})
+
+/**
+ * Records the intent of an external call before it runs, as the caller has no journal; throws when that
+ * fails. A hosted agent has journaled the call already, so null is returned.
+ */
+async function recordIntent(
+  { hub }: Pipeline,
+  caller: ToolCaller,
+  entry: AuditEntry,
+): Promise<string | null> {
+  if (!isExternalCaller(caller)) return null
+  return (await hub.recordIntent(caller.accountId, entry, caller.activationId)).id
+}
+
+/** Records the outcome of a call that has run. A failure to do so is reported and leaves the outcome open. */
+async function recordOutcome(pipeline: Pipeline, intent: string, entry: AuditEntry): Promise<void> {
+  const { outcome, durationMs, resultBytes } = entry
+  try {
+    await pipeline.hub.recordResult(intent, { outcome, durationMs, resultBytes })
+  } catch (cause) {
+    pipeline.reportFailure?.(entry.tool, cause)
+  }
+}
+
+/** Returns the part of a tool's context that belongs to the account and its run. */
+const selectOwn = ({ reads, caller }: PendingCall) => ({
+  ...reads.stores,
+  privacy: caller.privacy ?? noPrivacy,
+  hasReadUntrusted: caller.hasReadUntrusted ?? false,
+})

@@ -1,12 +1,12 @@
-import { noPrivacy } from '../../hub/contract/privacy'
+import { noPrivacy } from '../../hub/contract/hub'
 import { activationLimits } from '../../shared/config'
 import type { ToolDescription } from '../contract/tools'
-import { workspaceServer } from '../workspace/server'
+import { workspaceServer } from '../servers/workspace'
 import { callTool } from './call-tool'
 import { decide, isGranted } from './decide'
-import type { Gateway, GatewayDeps } from './gateway'
-import type { NamedTool, OpenConnection, RemoteCatalogue } from './tool-registry'
-import { createToolRegistry } from './tool-registry'
+import type { Gateway, GatewayDeps } from './pipeline'
+import type { NamedTool, OpenConnection, RemoteCatalogue } from './registry'
+import { createToolRegistry } from './registry'
 
 const fileServer = workspaceServer.name
 

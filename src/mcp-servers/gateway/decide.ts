@@ -1,9 +1,10 @@
 import type { GrantPolicy } from '../../hub/contract/hub'
 import { parsePolicyLine, selectHeldLines } from '../../hub/contract/policy-line'
-import { findBlocked, findExpressionMark } from '../../shared/blocked-pattern'
-import { matchesGlob } from '../../shared/glob'
+import { AppError } from '../../shared/errors'
+import { findBlocked, findExpressionMark, matchesGlob } from '../../shared/glob'
 import type { ToolCaller, ToolRestrictions } from '../contract/tools'
-import { resultsReadGrant, resultsReadName } from '../results/tools/read'
+import type { AccountOwner } from '../credentials/connection'
+import { resultsReadGrant, resultsReadName } from '../servers/results'
 import type { CallShape } from '../tool/define-tool'
 import {
   coversGrant,
@@ -30,7 +31,7 @@ interface DecidedCall extends CallShape {
   args: unknown
 }
 
-export interface Decision {
+interface Decision {
   isAllowed: boolean
   /** Why it is not allowed, for the caller; null: it is allowed. */
   reason: string | null
@@ -41,7 +42,7 @@ export interface Decision {
 }
 
 /** A list of grant patterns in the hub's policy. */
-export type PolicyList = 'allowed' | 'denied'
+type PolicyList = 'allowed' | 'denied'
 
 interface Refusal {
   reason: string
@@ -257,3 +258,33 @@ function explainBlocked(patterns: string[], args: unknown): string | null {
 /** Returns the path of the list on the policy page of an account. */
 export const toPolicyPath = (name: string, list: PolicyList): string =>
   `/policy/${encodeURIComponent(name)}#${list}`
+
+/** Whether a line of a policy that holds says that calls with a grant use the account of the requester. */
+export const usesRequester = ({ asRequester = [] }: GrantPolicy, grant: string): boolean =>
+  asRequester.some((pattern) => coversGrant(pattern, grant))
+
+/**
+ * Returns the requester whose connected account a call has to use; null: a credential of the hub.
+ *
+ * @param policy the one that the decision about the call is based on
+ * @throws when there is no single requester, for whom no such line of a policy holds
+ */
+export function findAccountOwner(
+  policy: GrantPolicy | undefined,
+  grant: string,
+): AccountOwner | null {
+  if (!policy || !usesRequester(policy, grant)) return null
+  const [only, ...others] = policy.requesters ?? []
+  if (only?.id === undefined || others.length > 0) throw gatewayErrors.noSingleRequester()
+  return { id: only.id, name: only.name }
+}
+
+/** Errors of the gateway, as models and external callers read them. */
+export const gatewayErrors = {
+  noConnections: () => new AppError('UNAVAILABLE', 'This hub cannot connect to external services.'),
+  noSingleRequester: () =>
+    new AppError(
+      'FORBIDDEN',
+      'This call uses the account of the requester, and there is not exactly one.',
+    ),
+}

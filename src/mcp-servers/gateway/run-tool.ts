@@ -1,5 +1,9 @@
 import type { AuditEntry } from '../../hub/contract/hub'
+import { sliceUtf8 } from '../../shared/cut-text'
 import { AppError } from '../../shared/errors'
+import type { ToolResult } from '../contract/tools'
+import { resultsReadName } from '../servers/results'
+import type { Pipeline } from './pipeline'
 
 export interface ToolRun {
   outcome: NonNullable<AuditEntry['outcome']>
@@ -63,4 +67,53 @@ function describeFailure(name: string, error: unknown): string {
   }
   const details = (error.details ?? []).map(({ path, message }) => `${path}: ${message}`).join('; ')
   return ['Error:', error.message, error.hint, details].filter(Boolean).join(' ')
+}
+
+export function toResult(
+  { clock, resultBytesMax }: Pipeline,
+  entry: AuditEntry,
+  run: Omit<ToolRun, 'outcome'> & { outcome: AuditEntry['outcome'] },
+  handle: string | null = null,
+): ToolResult {
+  const { text, bytes } = truncateText(run.text, resultBytesMax, handle)
+  const durationMs = clock.now() - entry.at
+  return {
+    callId: entry.callId,
+    text,
+    isError: run.outcome !== 'ok',
+    approval: null,
+    durationMs,
+    audit: { ...entry, outcome: run.outcome, durationMs, resultBytes: bytes },
+  }
+}
+
+const encoder = new TextEncoder()
+
+/** Bytes reserved for the note, whatever numbers it contains. */
+const NOTE_BYTES = 240
+
+/** Whether a text takes more than `bytesMax` bytes of UTF-8. */
+export const isTooLong = (text: string, bytesMax: number): boolean =>
+  // Each UTF-16 code unit takes at most three bytes.
+  text.length * 3 > bytesMax && encoder.encode(text).length > bytesMax
+
+/**
+ * Truncates a result to at most `bytesMax` bytes of UTF-8, between characters. A note at the end gives
+ * the size, and how to read on when the whole result is stored under a handle.
+ */
+export function truncateText(
+  text: string,
+  bytesMax: number,
+  handle: string | null = null,
+): { text: string; bytes: number } {
+  const bytes = encoder.encode(text)
+  if (bytes.length <= bytesMax) return { text, bytes: bytes.length }
+  const part = sliceUtf8(bytes, 0, Math.max(0, bytesMax - NOTE_BYTES))
+  const kib = (count: number) => Math.ceil(count / 1024)
+  const next =
+    handle === null
+      ? 'Request less at a time.'
+      : `Read on with ${resultsReadName}: handle ${handle}, offset ${part.end}.`
+  const truncated = `${part.text}\n[Truncated: ${kib(part.end)} of ${kib(bytes.length)} KiB shown. ${next}]`
+  return { text: truncated, bytes: encoder.encode(truncated).length }
 }

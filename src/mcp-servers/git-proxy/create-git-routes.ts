@@ -3,20 +3,34 @@ import { bodyLimits, gitProxy } from '../../shared/config'
 import type { AccountId, Clock } from '../../shared/ids'
 import type { ProgramCallRecorder } from '../contract/program-calls'
 import type { ToolCall, ToolCaller, ToolResult } from '../contract/tools'
-import type { Gateway } from '../gateway/gateway'
-import type { GitWork } from '../git/git-tools'
-import { createGitServer } from '../git/server'
+import type { Connection } from '../credentials/connection'
+import { excerpt } from '../fetch/explain-answer'
+import { readText } from '../fetch/guarded-fetch'
+import { joinPath } from '../fetch/join-path'
+import type { Gateway } from '../gateway/pipeline'
 import type { ActivationTokens } from '../outside/activation-token'
 import { authenticateCaller } from '../outside/authenticate-caller'
 import { beginRecorded } from '../outside/record-call'
+import {
+  createGitServer,
+  type GitWork,
+  gitErrors,
+  type PushedRef,
+  toLoginHeader,
+  toRepositoryName,
+} from '../servers/git'
 import type { ToolServer } from '../tool/define-tool'
-import { createExchange, type Exchange } from './exchange'
-import { refuseFetch, refusePush, refuseWithText } from './git-answers'
-import { judgeRefs } from './judge-refs'
-import { type GitRequest, readGitRequest } from './read-git-request'
-import { drainPush, type PushHead, readPush } from './read-push'
+import {
+  drainPush,
+  hidePushOptions,
+  type PushHead,
+  readPush,
+  refuseFetch,
+  refusePush,
+  refuseWithText,
+} from './push'
 
-export interface GitDeps {
+interface GitDeps {
   hub: GrantApi
   tokens: ActivationTokens
   clock: Clock
@@ -185,4 +199,184 @@ function streamPush({ body }: PushHead, bytesMax: number) {
     },
   })
   return { body: stream, isTooLong: () => isTooLong }
+}
+
+const branches = 'refs/heads/'
+
+/** What `git check-ref-format` refuses, and everything outside of printable ASCII. */
+const unusable = /[^\x21-\x7e]|[~^:?*[\\]|\.\.|@\{|\/\/|(^|\/)\.|\.lock(\/|$)|[/.]$/
+
+const isZero = (id: string): boolean => /^0+$/.test(id)
+
+/** Whether a pattern such as `rookery/*` matches a branch; the `*` at its end matches any characters. */
+const matchesBranch = (pattern: string, branch: string): boolean =>
+  pattern.endsWith('*')
+    ? branch.startsWith(pattern.slice(0, -1)) && branch.length >= pattern.length
+    : branch === pattern
+
+/** Whether branches of these patterns may be changed by a push to this ref. */
+const isOpen = (patterns: readonly string[], ref: string): boolean =>
+  ref.startsWith(branches) &&
+  ref.length <= gitProxy.refCharsMax &&
+  !unusable.test(ref) &&
+  patterns.some((pattern) => matchesBranch(pattern, ref.slice(branches.length)))
+
+/** Returns why refs must not be pushed where these patterns of branches are allowed; null: they may be. */
+function judgeRefs(
+  patterns: readonly string[],
+  refs: readonly Pick<PushedRef, 'ref' | 'new'>[],
+): string | null {
+  if (patterns.length === 0) return 'this run may push to the repository of its workspace only'
+  const refused = refs.filter(({ ref }) => !isOpen(patterns, ref))
+  const deleted = refs.filter((each) => isZero(each.new) && !refused.includes(each))
+  const only = `only ${patterns.map((pattern) => branches + pattern).join(', ')} may be pushed`
+  if (refused.length > 0) return `${only}; refused: ${list(refused)}`
+  return deleted.length > 0 ? `branches must not be deleted; refused: ${list(deleted)}` : null
+}
+
+const list = (refs: readonly { ref: string }[]): string =>
+  refs
+    .slice(0, 10)
+    .map(({ ref }) => ref.replace(/[^\x21-\x7e]/g, '?').slice(0, gitProxy.refCharsMax))
+    .join(' ')
+
+interface Exchange {
+  /** The answer of the service, whose body arrives while it is read. */
+  answer: Promise<Response>
+  /** Sends the request. Ends when the answer has been passed on completely. */
+  send(connection: Connection): Promise<{ bytes: number }>
+}
+
+const types: Record<GitRequest['kind'], string> = {
+  fetch_refs: 'application/x-git-upload-pack-advertisement',
+  fetch_objects: 'application/x-git-upload-pack-result',
+  begin_push: 'application/x-git-receive-pack-advertisement',
+  push: 'application/x-git-receive-pack-result',
+}
+
+/** Creates the passing on of one request to the service of its repository, and of the answer. */
+function createExchange(
+  asked: GitRequest,
+  request: Request,
+  body: ReadableStream<Uint8Array> | null,
+): Exchange {
+  const begun = Promise.withResolvers<Response>()
+  return {
+    answer: begun.promise,
+    async send(connection) {
+      const { service, stream, baseUrl, credential } = connection
+      if (!stream) throw gitErrors.noStream()
+      const received = await stream({
+        method: request.method,
+        url: joinPath(baseUrl, asked.path, asked.query),
+        headers: {
+          ...selectHeaders(request),
+          ...connection.headers,
+          ...toLoginHeader(credential),
+        },
+        body,
+      })
+      if (!received.ok) {
+        const { text } = await readText(received, gitProxy.errorBytesMax)
+        throw gitErrors.refused(service, received.status, excerpt(connection.scrub(text ?? '')))
+      }
+      // A push that lists no refs is answered without a body and its type.
+      const type = received.headers.get('content-type')
+      if (type !== types[asked.kind]) {
+        await received.body?.cancel()
+        throw gitErrors.notGit(service)
+      }
+      const isPushBegin = asked.kind === 'begin_push'
+      const counted = countBytes(isPushBegin ? hidePushOptions(received.body) : received.body)
+      const headers = { 'content-type': type }
+      begun.resolve(new Response(counted.body, { headers }))
+      return { bytes: await counted.bytes }
+    },
+  }
+}
+
+/** Returns the headers of git that the service needs. */
+function selectHeaders({ headers }: Request): Record<string, string> {
+  const kept = ['accept', 'content-type', 'content-encoding', 'git-protocol']
+  const agent = headers.get('user-agent') ?? ''
+  return {
+    ...Object.fromEntries(
+      kept.flatMap((name) => {
+        const value = headers.get(name)
+        return value === null ? [] : [[name, value]]
+      }),
+    ),
+    // Services answer only to what calls itself git.
+    'user-agent': /^git\/[\w.() -]{1,60}$/.test(agent) ? agent : 'git/2',
+  }
+}
+
+/** Passes on a body as it is read. `bytes` is its length, and fails when it breaks or its reader leaves. */
+function countBytes(source: ReadableStream<Uint8Array> | null) {
+  const ended = Promise.withResolvers<number>()
+  const reader = source?.getReader()
+  let length = 0
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const part = await reader?.read()
+        if (part?.value === undefined) {
+          controller.close()
+          ended.resolve(length)
+          return
+        }
+        length += part.value.length
+        controller.enqueue(part.value)
+      } catch (error) {
+        ended.reject(error)
+        controller.error(error)
+      }
+    },
+    async cancel(reason) {
+      ended.reject(new Error('The caller disconnected.'))
+      await reader?.cancel(reason)
+    },
+  })
+  return { body, bytes: ended.promise }
+}
+
+/** A request of git's smart HTTP protocol. */
+interface GitRequest {
+  kind: 'fetch_refs' | 'fetch_objects' | 'begin_push' | 'push'
+  service: string
+  /** `owner/name` without `.git`: what is checked is what the path names. */
+  repository: string
+  /** Below the repository's address, with the query. */
+  path: string
+  query: Record<string, string>
+}
+
+const shape =
+  /^\/git\/([a-z][a-z0-9-]{0,39})\/([A-Za-z0-9_.-]{1,100})\/([A-Za-z0-9_.-]{1,100})\/(info\/refs|git-upload-pack|git-receive-pack)$/
+
+/** Returns what a request asks for; null when it is none of the three that git sends. */
+export function readGitRequest({ method, url }: Request): GitRequest | null {
+  const { pathname, search } = new URL(url)
+  const [, service, owner, file, path] = shape.exec(pathname) ?? []
+  const kind = path === undefined ? null : findKind(method, path, search)
+  if (!service || !owner || !file || !path || !kind) return null
+  const repository = toRepositoryName(service, owner, file)
+  if (repository === null) return null
+  return {
+    kind,
+    service,
+    repository,
+    path: `/${repository}.git/${path}`,
+    query: Object.fromEntries(new URLSearchParams(search)),
+  }
+}
+
+function findKind(method: string, path: string, search: string): GitRequest['kind'] | null {
+  if (method === 'GET' && path === 'info/refs') {
+    if (search === '?service=git-upload-pack') return 'fetch_refs'
+    if (search === '?service=git-receive-pack') return 'begin_push'
+  }
+  if (method !== 'POST' || search !== '') return null
+  if (path === 'git-upload-pack') return 'fetch_objects'
+  return path === 'git-receive-pack' ? 'push' : null
 }

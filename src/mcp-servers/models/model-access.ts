@@ -1,16 +1,16 @@
 import type { ModelConnection } from '../../hub/contract/hub'
 import { modelGateway } from '../../shared/config'
-import { truncateBody } from '../../shared/truncate-body'
+import { truncateBody } from '../../shared/cut-text'
 import type { ModelAccess, OpenedConnection } from '../contract/model-admin'
 import type { CredentialRow } from '../credentials/queries'
-import type { RecentSecrets } from '../credentials/recent-secrets'
+import type { RecentSecrets } from '../credentials/scrub'
 import { emptyScrubber, type Scrubber } from '../credentials/scrub'
 import type { Vault } from '../credentials/vault'
+import type { PrivateRule } from '../fetch/check-url'
 import { checkUrl, type Reach, toHost } from '../fetch/check-url'
-import { fetchErrors } from '../fetch/errors'
-import { guardHost, type Resolve } from '../fetch/guarded-fetch'
-import { credentialMark } from '../services/check-service'
-import { toDestination } from '../services/destination'
+import { fetchErrors, guardHost, type Resolve } from '../fetch/guarded-fetch'
+import { credentialMark, toDestination } from '../services/check-service'
+import { type AiBinding, createBindingFetch } from './ai-binding'
 
 /** What a connection holds for this module only. */
 export interface SealedConnection {
@@ -25,8 +25,10 @@ export interface SealedConnection {
 interface AccessDeps {
   vault: Pick<Vault, 'read'>
   known: RecentSecrets
-  isPrivateAllowed: boolean
+  canReachPrivate: PrivateRule
   resolve?: Resolve | undefined
+  /** The platform's binding; absent where there is none. */
+  ai?: AiBinding | undefined
 }
 
 /** Error responses are read up to this size, to redact them. */
@@ -37,11 +39,14 @@ const { errorBytesMax } = modelGateway
  * module, and goes to its own origin only; an answer that is an error is redacted before it is passed on.
  */
 export const createModelAccess = (deps: AccessDeps): ModelAccess => ({
-  open: (connection) => openConnection(deps, connection),
+  open: (connection) =>
+    connection.isBinding && deps.ai
+      ? { fetch: createBindingFetch(deps.ai), redact: (text) => text }
+      : openConnection(deps, connection),
 })
 
 function openConnection(
-  { vault, known, isPrivateAllowed, resolve }: AccessDeps,
+  { vault, known, canReachPrivate, resolve }: AccessDeps,
   connection: ModelConnection,
 ): OpenedConnection {
   const sealed = connection.sealed as SealedConnection
@@ -49,7 +54,7 @@ function openConnection(
   const reach: Reach = {
     hosts: [toHost(base)],
     allowHttp: sealed.allowHttp,
-    allowPrivate: sealed.isBuiltIn || (sealed.allowPrivate && isPrivateAllowed),
+    allowPrivate: sealed.isBuiltIn || (sealed.allowPrivate && canReachPrivate(base.hostname)),
   }
   let key: Promise<string | null> | undefined
   let scrubber: Scrubber = emptyScrubber

@@ -1,30 +1,36 @@
+import * as z from 'zod'
 import type { DefinitionChangeApi, GrantApi, ModelStore, Sender } from '../../hub/contract/hub'
+import { outside } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import { mapStatement } from '../../shared/db/statement'
+import { AppError } from '../../shared/errors'
+import { formatUnknown } from '../../shared/find-nearest'
 import type { Clock } from '../../shared/ids'
 import type {
+  LocalModelServer,
   ModelAccess,
   ModelAddress,
   ModelAdminApi,
   ModelPriceInput,
   ModelProviderInput,
+  OpenedConnection,
 } from '../contract/model-admin'
 import { deleteCredential } from '../credentials/queries'
 import type { Vault } from '../credentials/vault'
-import { isPublicHost } from '../fetch/public-address'
-import { toDestination } from '../services/destination'
+import { isPublicHost } from '../fetch/check-url'
+import { fetchErrors, readText } from '../fetch/guarded-fetch'
+import { toDestination } from '../services/check-service'
 import { deleteService } from '../services/queries'
 import type { Services } from '../services/services'
-import { modelErrors } from './errors'
-import { readModelNames } from './list-models'
-import { toKeyHeaders } from './model-kind'
-import { summarize } from './model-store'
+import { type AiBinding, listBindingModels } from './ai-binding'
+import { summarize, toKeyHeaders, toKeyId } from './model-store'
 import {
   deleteProvider,
   keyNameOf,
   modelServer,
   selectProviderRows,
+  updateKeyTest,
   updatePrice,
   upsertProvider,
 } from './queries'
@@ -37,7 +43,13 @@ interface ModelsDeps {
   services: Services
   access: ModelAccess
   store: ModelStore
+  ai?: AiBinding | undefined
+  /** Looks for servers of models on this machine. Absent where others reach the hub. */
+  searchMachine?: (() => Promise<unknown>) | undefined
 }
+
+/** The provider that servers on this machine are set up as. */
+const localProvider = 'openai-compatible'
 
 /** Prices of a provider at most: every run reads them. */
 const pricesMax = 50
@@ -69,7 +81,7 @@ const createRecorder =
 
 /** Creates the API of model providers for admins. */
 export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
-  const { db, clock, vault, access, store } = deps
+  const { db, clock, vault, access, store, searchMachine } = deps
   const findAddress = (provider: string) => findAddressIn(deps.addresses, provider)
   const record = createRecorder(hub)
   const touch = (admin: Admin, provider: string) => ({
@@ -78,7 +90,7 @@ export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
   return {
     selectProviders: () => mapStatement(selectProviderRows({}), (rows) => rows.map(summarize)),
 
-    async putProvider(admin, provider, input) {
+    async putProvider(admin, provider, input, listed) {
       const address = findAddress(provider)
       await record(admin, 'set', provider, toSettings(input))
       if (input.base_url !== undefined) {
@@ -88,9 +100,22 @@ export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
       const row = {
         ...touch(admin, provider),
         ...(model !== undefined && { defaultModel: model === '' ? null : model }),
+        ...(listed && { listed, listedAt: clock.now() }),
       }
       await run(db, upsertProvider(row))
       await hub.refreshModels()
+    },
+
+    isOwnMachine: searchMachine !== undefined,
+
+    findLocalServers: async () => (searchMachine ? readLocalServers(searchMachine) : []),
+
+    async useLocalServer(admin, name, model) {
+      const servers = await this.findLocalServers()
+      const server = servers.find((each) => each.name === name && each.models.includes(model))
+      if (!server) throw modelErrors.noLocalServer(name, model)
+      const input = { base_url: server.baseUrl, default_model: model }
+      await this.putProvider(admin, localProvider, input, server.models)
     },
 
     async putKey(admin, provider, key) {
@@ -99,6 +124,16 @@ export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
       const place = { server: modelServer, service: provider, community: null, agent: null }
       await vault.put({ ...place, name: keyNameOf(provider), value: key, by: admin.name })
       await run(db, upsertProvider(touch(admin, provider)))
+      await hub.refreshModels()
+    },
+
+    async useKey(admin, provider) {
+      findAddress(provider)
+      const rows = await run(db, selectProviderRows({}))
+      const credential = rows.find((row) => row.provider.provider === provider)?.credential
+      if (!credential) throw modelErrors.noKey(provider)
+      await record(admin, 'use_key', provider)
+      await run(db, updateKeyTest(provider, { key: toKeyId(credential), problem: null }))
       await hub.refreshModels()
     },
 
@@ -133,7 +168,10 @@ export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
       if (!connection) throw modelErrors.notSetUp()
       await record(admin, 'list', provider)
       const opened = access.open(connection)
-      const names = await readModelNames(provider, connection.baseUrl, address, opened)
+      const names =
+        connection.isBinding && deps.ai
+          ? await listBindingModels(deps.ai)
+          : await readModelNames(provider, connection.baseUrl, address, opened)
       const found = { listed: names, listedAt: clock.now() }
       await run(db, upsertProvider({ ...touch(admin, provider), ...found }))
       return names
@@ -205,3 +243,127 @@ const toSettings = ({ base_url, allow_private, default_model }: ModelProviderInp
   ...(allow_private !== undefined && { allow_private }),
   ...(default_model !== undefined && { default_model }),
 })
+
+/** Models of a provider that are kept at most, and characters of a name. */
+const modelsMax = 100
+const nameCharsMax = 120
+
+const listed = z.object({ data: z.array(z.object({ id: z.string() })) })
+
+/**
+ * Asks a provider for the names of its models.
+ *
+ * @throws UNAVAILABLE, VALIDATION; FORBIDDEN for an address that requests may not go to
+ */
+async function readModelNames(
+  provider: string,
+  baseUrl: string,
+  { modelsPath, headers = {} }: ModelAddress,
+  { fetch }: Pick<OpenedConnection, 'fetch'>,
+): Promise<string[]> {
+  if (modelsPath === null) throw modelErrors.noList(provider)
+  const signal = AbortSignal.timeout(outside.timeoutMs)
+  const response = await request(provider, () =>
+    fetch(toListUrl(baseUrl, modelsPath), { headers, signal }),
+  )
+  if (!response.ok) throw modelErrors.listFailed(response.status)
+  const { text, isTruncated } = await request(provider, () =>
+    readText(response, outside.bodyBytesMax),
+  )
+  const parsed = text === null || isTruncated ? null : parseJson(text)
+  const names = listed.safeParse(parsed)
+  if (!names.success) throw modelErrors.notModels()
+  return [...new Set(names.data.data.map(({ id }) => id))].filter(isName).sort().slice(0, modelsMax)
+}
+
+/** Joins base URL and path; of a version that both contain, one is kept. */
+const toListUrl = (baseUrl: string, path: string): string => {
+  const base = baseUrl.replace(/(?<!\/)\/+$/, '')
+  return base.endsWith('/v1') ? base + path.replace(/^\/v1/, '') : base + path
+}
+
+async function request<Result>(provider: string, send: () => Promise<Result>): Promise<Result> {
+  try {
+    return await send()
+  } catch (error) {
+    throw error instanceof AppError ? error : fetchErrors.failed(provider, error)
+  }
+}
+
+/** Whether a name can be a model's: it is shown to admins and stored. */
+const isName = (name: string): boolean => name.length <= nameCharsMax && /^[\x21-\x7e]+$/.test(name)
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/** What `npm start` found; its search keeps to these limits, too. */
+const found = z.array(
+  z.object({
+    name: z.string().max(40),
+    base_url: z.url().max(100),
+    models: z.array(z.string().max(120)).min(1).max(50),
+  }),
+)
+
+/** Returns the servers that a search found; none when it failed. */
+async function readLocalServers(search: () => Promise<unknown>): Promise<LocalModelServer[]> {
+  const servers = found.safeParse(await search().catch(() => null))
+  return (servers.data ?? []).map(({ name, base_url, models }) => ({
+    ...{ name, baseUrl: base_url, models },
+  }))
+}
+
+const toSentence = (text: string): string => (text.endsWith('?') ? text : `${text}.`)
+
+/** Errors of model providers, as admins read them. */
+const modelErrors = {
+  unknownProvider: (provider: string, known: readonly string[]) =>
+    new AppError('VALIDATION', toSentence(formatUnknown('provider', provider, known)), {
+      hint: `Providers: ${known.join(', ')}.`,
+      details: [{ path: 'provider', message: `Must be one of ${known.join(', ')}` }],
+    }),
+  notSetUp: () => new AppError('NOT_FOUND', 'This provider is not set up here.'),
+  noKey: (provider: string) =>
+    new AppError('NOT_FOUND', `${provider} has no key here.`, { hint: 'Set its key first.' }),
+  noAddress: () =>
+    new AppError('VALIDATION', 'The provider has no base URL.', {
+      hint: 'Set its base URL first.',
+      details: [{ path: 'body.base_url', message: 'Set the base URL first' }],
+    }),
+  keyElsewhere: () =>
+    new AppError('VALIDATION', 'The key was set for another host.', {
+      hint: 'Delete the provider, set its new base URL, then set the key again.',
+      details: [
+        {
+          path: 'body.base_url',
+          message: 'The key was set for another host. Delete the provider, then set both again',
+        },
+      ],
+    }),
+  tooManyPrices: (max: number) =>
+    new AppError('VALIDATION', `A provider can have ${max} prices at most.`, {
+      hint: 'Reset prices that no agent uses.',
+    }),
+  noList: (provider: string) =>
+    new AppError('VALIDATION', `${provider} has no list of models that this hub can read.`),
+  noLocalServer: (name: string, model: string) =>
+    new AppError('NOT_FOUND', `${name} with ${model} is not found on this machine any more.`, {
+      hint: 'Start it, then open /models again.',
+    }),
+  notModels: () =>
+    new AppError('UNAVAILABLE', 'The address answered, but not with a list of models.', {
+      hint: 'Check the base URL: it usually ends in /v1.',
+    }),
+  listFailed: (status: number) =>
+    new AppError('UNAVAILABLE', `The provider answered ${status} to the request for its models.`, {
+      hint:
+        status === 401 || status === 403
+          ? 'Check the key.'
+          : 'Check the base URL: it usually ends in /v1.',
+    }),
+}

@@ -11,9 +11,7 @@ import {
   write,
   writeChanges,
 } from '../../shared/db/statement'
-import { credentials } from '../credentials/schema'
-import { services } from '../services/schema'
-import { modelProviders } from './schema'
+import { credentials, type KeyTest, modelProviders, services } from '../schema'
 
 /** The server name of the keys and addresses of model providers. */
 export const modelServer = 'models'
@@ -37,13 +35,38 @@ export const selectProviderRows = prepare(() =>
   ),
 )
 
-/** Selects whether a provider is set up. */
+/** What identifies the key of a provider: another value for each that is set. */
+const keyIdSql = sql`coalesce(${c.iv}, ${c.variable})`
+
+/** Whether agents use the key of a provider. */
+const isKeyUsedSql = sql`(${m.keyTest} ->> 'key' IS ${keyIdSql} AND ${m.keyTest} ->> 'problem' IS NULL)`
+
+/** Selects whether agents can use a provider that is set up. */
 export const selectHasProviders = prepare(() =>
   mapStatement(
-    one(orm.select({ provider: m.provider }).from(m).limit(1)),
+    one(
+      orm
+        .select({ provider: m.provider })
+        .from(m)
+        .leftJoin(c, eq(c.name, sql`'models/' || ${m.provider}`))
+        .where(sql`${c.name} IS NULL OR ${isKeyUsedSql}`)
+        .limit(1),
+    ),
     (row) => row !== undefined,
   ),
 )
+
+/** Records a test of the key that a provider has now, unless agents use that key. */
+export const updateKeyTest = (provider: string, test: KeyTest): Statement<void> =>
+  write(
+    orm
+      .update(m)
+      .set({ keyTest: test })
+      .where(
+        sql`${m.provider} = ${provider} AND EXISTS (SELECT 1 FROM ${c}
+          WHERE ${c.name} = ${keyNameOf(provider)} AND ${keyIdSql} = ${test.key} AND NOT ${isKeyUsedSql})`,
+      ),
+  )
 
 /** Selects a row as a JSON object by the names of the schema. */
 const toJson = (table: SQLiteTable): SQL =>

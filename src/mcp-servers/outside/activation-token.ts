@@ -1,9 +1,10 @@
 import * as z from 'zod'
+import { fromBase64Url, toBase64Url } from '../../shared/base64'
 import { mcp } from '../../shared/config'
+import { AppError, notFound } from '../../shared/errors'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import type { RunWorkspace } from '../contract/tools'
-import { deriveBytes } from '../credentials/derive-bytes'
-import { callerErrors } from './errors'
+import { deriveBytes } from '../credentials/cipher'
 
 /** What a token can open: tools, the model gateway, the git proxy. */
 export const tokenAudiences = ['mcp', 'models', 'git'] as const
@@ -45,9 +46,8 @@ const prefix = 'rka1.'
 const claimShape = z.strictObject({
   accountId: z.string().transform((id) => id as AccountId),
   activationId: z.string().transform((id) => id as ActivationId),
-  // A token of an earlier version has neither.
-  audience: z.array(z.enum(tokenAudiences)).default(['mcp']),
-  attempt: z.int().nullable().default(null),
+  audience: z.array(z.enum(tokenAudiences)),
+  attempt: z.int().nullable(),
   toolRestrictions: z
     .strictObject({
       allow: z.array(z.string()),
@@ -110,13 +110,25 @@ async function deriveKey(vaultKey: string): Promise<CryptoKey> {
 
 const encode = (text: string) => new TextEncoder().encode(text)
 
-const toBase64Url = (bytes: Uint8Array): string =>
-  btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replace(/={1,2}$/, '')
-
-const fromBase64Url = (text: string) =>
-  Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) =>
-    char.charCodeAt(0),
-  )
+/** Errors of external callers and their tokens, as users read them. */
+export const callerErrors = {
+  keyMissing: () =>
+    new AppError('UNAUTHORIZED', 'This request requires an API key.', {
+      hint: 'Send an admin\'s key as "Authorization: Bearer <key>".',
+    }),
+  adminOnly: () =>
+    new AppError('FORBIDDEN', 'Only an admin can do this.', {
+      hint: "The admin's key is ROOKERY_ADMIN_KEY; `npm start` stores it as admin-key in its state directory.",
+    }),
+  noSigningKey: () =>
+    new AppError('UNAVAILABLE', 'This hub has no vault key, so it cannot sign a token.', {
+      hint: 'Create a key with `openssl rand -base64 32` and set it as the secret ROOKERY_VAULT_KEY.',
+    }),
+  restrictionsTooLarge: () =>
+    new AppError('TOO_LARGE', "The definition's tool restrictions do not fit into a token.", {
+      hint: 'Shorten tools.allow, tools.deny and blocked_patterns.',
+    }),
+  notRunning: () => notFound('running activation', 'It may have finished or be parked.'),
+  definitionUnreadable: (agent: string) =>
+    new AppError('UNAVAILABLE', `The definition of ${agent} cannot be read.`),
+}

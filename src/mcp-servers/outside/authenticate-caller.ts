@@ -1,5 +1,6 @@
 import type { GrantApi, RunningActivation } from '../../hub/contract/hub'
-import { decidePrivacy } from '../../hub/contract/privacy'
+import { decidePrivacy } from '../../hub/contract/hub'
+import { sha256 } from '../../shared/sha256'
 import type { Tier, ToolCaller } from '../contract/tools'
 import {
   type ActivationClaim,
@@ -53,10 +54,10 @@ const readBearer = (request: Request): string | null =>
   /^Bearer +(\S{1,8000})$/i.exec(request.headers.get('Authorization') ?? '')?.[1] ?? null
 
 const findHolder = async (hub: GrantApi, key: string, now: number) =>
-  key.length > 512 ? null : hub.findCaller(await hashKey(key), now)
+  key.length > 512 ? null : hub.findCaller(await sha256(key), now)
 
 /** The content of a token, and the activation that it was issued for, which runs. */
-export interface TokenActivation {
+interface TokenActivation {
   claim: ActivationClaim
   activation: RunningActivation
 }
@@ -107,11 +108,6 @@ async function readToken(
     ...(workspace && { workspace }),
   }
   return toolRestrictions === null ? caller : { ...caller, toolRestrictions }
-}
-
-async function hashKey(key: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key))
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 /** Converts the scopes of a key to the tiers of tools that it can call. */

@@ -1,9 +1,8 @@
 import type { RunAttemptApi } from '../../hub/contract/hub'
 import type { AccountId, ActivationId, Clock } from '../../shared/ids'
 import type { RunWorkspace, ToolRestrictions } from '../contract/tools'
-import { toRepositoryName } from '../git/repository-name'
-import { type ActivationTokens, tokenAudiences } from './activation-token'
-import { callerErrors } from './errors'
+import { toRepositoryName } from '../servers/git'
+import { type ActivationTokens, callerErrors, tokenAudiences } from './activation-token'
 
 interface RunAuthorizerDeps {
   hub: Pick<RunAttemptApi, 'readAttempt'>

@@ -3,10 +3,10 @@ import { type AccountId, type ActivationId, type Clock, systemClock } from '../.
 import type { Settings } from '../../shared/settings'
 import type { ProgramCallRecorder } from '../contract/program-calls'
 import type { ToolCaller } from '../contract/tools'
-import type { Gateway } from '../gateway/gateway'
+import type { Gateway } from '../gateway/pipeline'
 import type { ActivationTokens } from './activation-token'
 import { authenticateCaller } from './authenticate-caller'
-import { createRunningCalls } from './running-calls'
+import { createRunningCalls } from './record-call'
 
 interface McpDeps {
   gateway: Gateway
@@ -50,7 +50,13 @@ export function createMcpRoutes(
     const { answerMcp } = await import('./answer-mcp')
     const { gateway, hub, settings, defer } = deps
     const session = {
-      ...{ gateway, hub, clock, caller, title: settings.ROOKERY_NAME, serverName, defer },
+      gateway,
+      hub,
+      clock,
+      caller,
+      title: settings.ROOKERY_NAME,
+      serverName,
+      defer,
       noteToolsListed: deps.noteToolsListed,
       findRecorder: deps.findRecorder,
     }

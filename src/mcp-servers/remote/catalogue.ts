@@ -1,28 +1,36 @@
 import { remoteServers } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
+import type { Statement } from '../../shared/db/statement'
+import { hashArguments } from '../../shared/exact-json'
 import type { AccountId, Clock } from '../../shared/ids'
 import type { Cipher } from '../credentials/cipher'
-import type { RemoteCatalogue } from '../gateway/tool-registry'
+import { isToolName, type RemoteCatalogue } from '../gateway/registry'
+import type { Pin } from '../schema'
+import type { ServiceKind } from '../services/check-service'
 import type { ToolServer } from '../tool/define-tool'
+import type { ToolList } from './messages'
 import { hashOffer, type OfferedTool } from './pin'
 import {
   countToolsChange,
+  deleteTool,
+  offerTool,
+  putTool,
+  type RemoteToolRow,
   selectServers,
   selectTools,
   selectUsableTools,
   selectVersion,
   updateReadState,
 } from './queries'
-import type { ToolList } from './read-tools'
-import { reconcile } from './reconcile'
-import { remoteServices } from './remote-services'
 import { createRunSessions } from './run-sessions'
 import { toTool } from './to-tool'
 
 export interface Catalogue extends RemoteCatalogue {
-  /** Loads the newest version, for what does not read it with a policy. */
-  refreshToLatest(): Promise<void>
+  /** Loads the newest version, for what does not read it with a policy; returns a version that is loaded then. */
+  refreshToLatest(): Promise<number>
+  /** Sets what is done when tools of a server were hidden, or are shown again. */
+  onChange(listener: (server: string) => Promise<void>): void
   /** Stores a server's current list of tools. Mapped tools that changed are hidden. */
   note(server: string, list: ToolList): Promise<void>
 }
@@ -42,6 +50,7 @@ interface CatalogueDeps {
  */
 export function createCatalogue({ db, clock, cipher, toolTimeoutMs }: CatalogueDeps): Catalogue {
   let held = 0
+  let notify = async (_server: string) => {}
   let known: ToolServer[] = []
   /** By server and requester: when a list was read, and the hashes of its tools. */
   const noted = new Map<string, { at: number; hashes: Set<string> }>()
@@ -94,8 +103,12 @@ export function createCatalogue({ db, clock, cipher, toolTimeoutMs }: CatalogueD
     sessions,
     refresh: (version) => (version <= held ? undefined : load()),
     async refreshToLatest() {
-      const latest = await run(db, selectVersion())
-      await catalogue.refresh(latest?.version ?? 0)
+      const latest = (await run(db, selectVersion()))?.version ?? 0
+      await catalogue.refresh(latest)
+      return latest
+    },
+    onChange: (listener) => {
+      notify = listener
     },
     async note(server, list) {
       const now = clock.now()
@@ -108,9 +121,108 @@ export function createCatalogue({ db, clock, cipher, toolTimeoutMs }: CatalogueD
         version: countToolsChange(),
         readState: updateReadState(server, { now, failure: null, problems: list.problems }),
       })
+      await notify(server)
     },
   }
   return catalogue
 }
 
 const toKey = (server: string, owner: AccountId | null): string => `${server} ${owner ?? ''}`
+
+/**
+ * Returns the statements that store a server's current list of tools; none when nothing changed. Of a list that was cut,
+ * nothing is known about tools that are not in it.
+ */
+async function reconcile(
+  server: string,
+  rows: RemoteToolRow[],
+  { tools, isWhole }: ToolList,
+  now: number,
+): Promise<Statement<void>[]> {
+  const writes: Statement<void>[] = []
+  const taken = new Set(rows.map(({ wireName }) => wireName))
+  const known = new Map(rows.map((row) => [row.name, row]))
+  for (const tool of tools) {
+    const hash = await hashOffer(tool)
+    const row = known.get(tool.name)
+    const pin = toPin(tool)
+    if (row && row.grant !== null) {
+      writes.push(...toOffer(row, hash === row.pinnedHash ? null : { pin, hash }))
+    } else if (row?.pinnedHash !== hash) {
+      const wireName =
+        row?.wireName ?? (await toWireName(server, tool.name, (name) => taken.has(name)))
+      taken.add(wireName)
+      writes.push(putTool(hiddenTool(server, tool.name, wireName, { pin, hash }, now)))
+    }
+  }
+  const listed = new Set(tools.map(({ name }) => name))
+  const gone = isWhole ? rows.filter(({ name }) => !listed.has(name)) : []
+  return [
+    ...writes,
+    ...gone.flatMap((row) =>
+      row.grant === null ? [deleteTool(server, row.name)] : toOffer(row, { pin: null, hash: '' }),
+    ),
+  ]
+}
+
+const toPin = ({ description, inputSchema, annotations }: OfferedTool): Pin => ({
+  description,
+  inputSchema,
+  annotations,
+})
+
+/** Stores the changed description of a mapped tool beside the accepted one. */
+const toOffer = (
+  row: RemoteToolRow,
+  offer: { pin: Pin | null; hash: string } | null,
+): Statement<void>[] =>
+  row.offeredHash === (offer?.hash ?? null)
+    ? []
+    : [offerTool(row, { offered: offer?.pin ?? null, offeredHash: offer?.hash ?? null })]
+
+/** Returns the row of a new tool, hidden until an admin maps it. */
+const hiddenTool = (
+  server: string,
+  name: string,
+  wireName: string,
+  { pin, hash }: { pin: Pin; hash: string },
+  now: number,
+): RemoteToolRow => ({
+  server,
+  name,
+  wireName,
+  pinned: pin,
+  pinnedHash: hash,
+  offered: null,
+  offeredHash: null,
+  grant: null,
+  tier: null,
+  updatedAt: now,
+  updatedBy: '',
+})
+
+/**
+ * Returns the name of a remote tool on this hub, without its server: lower case letters, digits and
+ * underscores, as model providers require. A taken or too long name ends in a part of its hash, which
+ * keeps it stable.
+ */
+export async function toWireName(
+  server: string,
+  name: string,
+  isTaken: (wireName: string) => boolean,
+): Promise<string> {
+  const plain = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_|_$/g, '')
+  if (isToolName(`${server}_${plain}`) && !isTaken(plain)) return plain
+  const digest = (await hashArguments(name, undefined)).slice(0, 8)
+  return `${plain.slice(0, 30)}_${digest}`.replace(/^_/, '')
+}
+
+/** The service kind of remote servers: each is a service of `remote`, under its own name. */
+export const remoteServices: ServiceKind = {
+  server: 'remote',
+  builtIn: () => null,
+  isSentInHeader: true,
+}

@@ -1,14 +1,8 @@
 import { remoteServers } from '../../shared/config'
 import { cutText } from '../../shared/cut-text'
+import { hashArguments } from '../../shared/exact-json'
 import { formatCount } from '../../shared/format'
-import { hashArguments } from '../gateway/hash-arguments'
-
-/** A remote server's description of a tool, as an admin accepted it. */
-export interface Pin {
-  description: string
-  inputSchema: Record<string, unknown>
-  annotations: Record<string, unknown> | null
-}
+import type { Pin } from '../schema'
 
 export interface OfferedTool extends Pin {
   name: string

@@ -22,18 +22,20 @@ import { isBuiltInServer } from '../servers'
 import { type ServiceRow, selectService } from '../services/queries'
 import type { Services, serviceInput } from '../services/services'
 import { isPlainGrant } from '../tool/grant-pattern'
-import { listRemoteTools } from './call-remote'
 import type { Catalogue } from './catalogue'
-import { nameProblems, remoteErrors } from './errors'
-import { countStates, findState, findTools, type ToolFilter, toFound, toPage } from './find-tools'
-import { withClient } from './open-client'
 import { toInstructions } from './pin'
 import {
+  countStates,
+  findState,
+  findTools,
   presentChanges,
   presentLines,
   presentServer,
   presentTool,
   summarizeServer,
+  type ToolFilter,
+  toFound,
+  toPage,
 } from './present'
 import {
   acceptInstructions,
@@ -56,13 +58,15 @@ import {
   updateReadState,
   upsertServer,
 } from './queries'
+import { listRemoteTools } from './to-tool'
+import { nameProblems, remoteErrors, withClient } from './transport'
 
 interface Admin {
   id: AccountId
   name: string
 }
 
-export interface RemoteInput {
+interface RemoteInput {
   description: string
   oauthClientId: string | null
   service: z.output<typeof serviceInput>
@@ -110,12 +114,15 @@ export function createRemotes(deps: RemotesDeps) {
     ...reader,
     ...createToolActions(deps, reader),
 
+    /** Finds all problems of a name and an address; null: the address is not known. */
+    findProblems: (name: string, service: RemoteInput['service'] | null): ErrorDetail[] => [
+      ...findNameProblems(name),
+      ...(service ? services.findProblems('remote', name, service) : []),
+    ],
+
     /** Adds or updates a server, and reads its tools. @throws VALIDATION with all problems of its name and address */
     async put(name: string, input: RemoteInput, admin: Admin) {
-      const problems = [
-        ...findNameProblems(name),
-        ...services.findProblems('remote', name, input.service),
-      ]
+      const problems = remotes.findProblems(name, input.service)
       if (problems.length > 0) throw remoteErrors.invalid(problems)
       await checkCount(db, name)
       await services.put('remote', name, input.service, admin.name)
@@ -295,8 +302,11 @@ function createReader(db: Db) {
       return mapStatement(selectTools(query.server), (rows) => {
         const found = findTools(rows, query)
         const { page, next } = toPage(found, query)
-        const counts = countStates(rows.map((row) => toFound(row).state))
-        return { tools: presentChanges(page), matching: found.length, counts, next }
+        const all = rows.map(toFound)
+        const usable = all.filter(({ state }) => state === 'usable')
+        const grants = [...new Set(usable.flatMap(({ row }) => row.grant ?? []))].sort()
+        const counts = countStates(all.map(({ state }) => state))
+        return { tools: presentChanges(page), matching: found.length, counts, grants, next }
       })
     },
 

@@ -4,10 +4,7 @@ import { batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import type { AccountId, ActivationId, Clock } from '../../shared/ids'
 import type { Cipher } from '../credentials/cipher'
-import type { OpenConnection, RemoteCatalogue } from '../gateway/tool-registry'
-import { remoteErrors, SessionEndedError } from './errors'
-import { type UseClient, withClient } from './open-client'
-import { type ClientLink, type RemoteSession, RemoteTransport } from './remote-transport'
+import type { OpenConnection, RemoteCatalogue } from '../gateway/registry'
 import {
   claimFirst,
   claimNext,
@@ -21,7 +18,16 @@ import {
   storeSession,
   takeSessions,
   touchSession,
-} from './session-queries'
+} from './queries'
+import {
+  type ClientLink,
+  type RemoteSession,
+  RemoteTransport,
+  remoteErrors,
+  SessionEndedError,
+  type UseClient,
+  withClient,
+} from './transport'
 
 interface SessionsDeps {
   db: Db
@@ -30,7 +36,7 @@ interface SessionsDeps {
 }
 
 /** A call of a run at a server. */
-export interface RunCall {
+interface RunCall {
   runId: ActivationId
   link: ClientLink & { signal: AbortSignal }
   actor: Actor

@@ -1,19 +1,63 @@
-import type { ErrorDetail } from '../../shared/errors'
+import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
+import { capitalize } from '../../shared/format'
 import {
   findHostProblems,
   findUrlProblems,
+  type PrivateRule,
   type Reach,
   toHost,
   type UrlProblem,
 } from '../fetch/check-url'
-import { serviceProblems } from './errors'
-import type { ServiceKind } from './service-kind'
+
+/** An external service, declared by an admin or built into its server. */
+export interface ServiceDeclaration {
+  baseUrl: string
+  /** Further allowed hosts, as `host` or `host:port`; that of the base URL is always allowed. */
+  hosts?: string[]
+  /** `{credential}` is replaced by the credential. */
+  headers?: Record<string, string>
+  /** Name of the credential that applies when neither agent nor community has its own. */
+  credential?: string | null
+  format?: 'json' | 'any'
+  allowHttp?: boolean
+  allowPrivate?: boolean
+}
+
+/** The defaults and checks of a server's services. */
+export interface ServiceKind {
+  /** The server name of its services and credentials; absent: its own name. */
+  server?: string
+  /** Returns the built-in declaration; null: an admin has to declare it. A row in `services` overrides it. */
+  builtIn(service: string): ServiceDeclaration | null
+  /** Returns further hosts of a built-in service that depend on the credential, such as those of a region. */
+  hostsOf?(credential: string): string[]
+  /** Returns the parts of a credential that are redacted as well. */
+  secretParts?(credential: string): string[]
+  /** Returns the problem with a credential, for an admin; null: it is valid. */
+  checkCredential?(credential: string): string | null
+  /** Returns the problem with a base URL, for an admin; null: it is valid. Absent: https, or http where allowed. */
+  checkBaseUrl?(url: URL): string | null
+  /** The credential is sent in a header, so a declaration with a credential must have one for it. */
+  isSentInHeader?: boolean
+}
+
+/** Service kinds by the server name of their services. */
+export type ServiceKinds = ReadonlyMap<string, ServiceKind>
+
+export const toServiceKinds = (
+  servers: readonly { name: string; services?: ServiceKind }[],
+): Map<string, ServiceKind> =>
+  new Map(
+    servers.flatMap(({ name, services }) =>
+      services ? [[services.server ?? name, services] as const] : [],
+    ),
+  )
 
 /** The placeholder of the credential in a service's headers. */
 export const credentialMark = '{credential}'
 
 /** What a service's declaration says that can be wrong. */
-export interface CheckedService {
+interface CheckedService {
   base_url: string
   hosts: string[]
   headers: Record<string, string>
@@ -25,17 +69,18 @@ export interface CheckedService {
 /**
  * Finds all problems of a declaration, so that an admin sees them together and early. Each request is checked again.
  *
- * @param isPrivateAllowed whether this deployment permits private addresses
+ * @param canReachPrivate whether this hub permits a private address
  */
 export function findServiceProblems(
   input: CheckedService,
   kind: ServiceKind,
-  isPrivateAllowed: boolean,
+  canReachPrivate: PrivateRule,
 ): ErrorDetail[] {
   const { base_url, hosts, headers, credential } = input
   const reach = { allowHttp: input.allow_http, allowPrivate: input.allow_private }
-  const explain = (problem: UrlProblem) => serviceProblems.notAllowed(problem, isPrivateAllowed)
   const url = URL.canParse(base_url) ? new URL(base_url) : null
+  const isPrivateAllowed = canReachPrivate(url ? toWebHostname(url) : '')
+  const explain = (problem: UrlProblem) => serviceProblems.notAllowed(problem, isPrivateAllowed)
   const needsMark =
     kind.isSentInHeader === true &&
     typeof credential === 'string' &&
@@ -121,3 +166,48 @@ const findHeaderProblems = (headers: Record<string, string>): string[] =>
       ? [serviceProblems.secretHeader(name, credentialMark)]
       : []
   })
+
+const privateVariable = 'ROOKERY_ALLOW_PRIVATE_SERVICES=true'
+
+/** Settings that allow more than https to the public internet, as the pages label them. */
+const allowingLabels = { allow_http: 'Allow plain http', allow_private: 'Allow private addresses' }
+
+/** Errors of service declarations. */
+export const serviceErrors = {
+  unknownServer: (servers: string[]) =>
+    notFound('server', `Servers with services: ${servers.join(', ')}.`),
+  invalid: (details: ErrorDetail[]) =>
+    new AppError('VALIDATION', 'The service is not valid.', { details }),
+}
+
+/** Problems of service declarations, as admins read them. */
+export const serviceProblems = {
+  notUrl: 'Must be a complete URL',
+  wildcardHost: 'Must name one host',
+  queryInUrl: 'Must not have a query or a fragment',
+  privateNotAllowed: `Private addresses are off on this hub. To allow them, start it with ${privateVariable}`,
+  baseUrl: (problem: string) => capitalize(problem),
+  /** Names what would allow an address: a setting of the service, and one of the hub where that is off. */
+  notAllowed: ({ reason, allowedBy }: UrlProblem, isPrivateAllowed: boolean) => {
+    if (allowedBy === null) return capitalize(reason)
+    const isOff = allowedBy === 'allow_private' && !isPrivateAllowed
+    const first = isOff ? `start the hub with ${privateVariable} and ` : ''
+    return `${capitalize(reason)}. To allow it, ${first}set ${allowedBy} ("${allowingLabels[allowedBy]}")`
+  },
+  notHost: (host: string) => `${host} is not a host or host:port`,
+  ownHeader: (name: string) => `${name} is set by the hub`,
+  secretHeader: (name: string, mark: string) =>
+    `${name} can contain a secret. Write ${mark} in its place and set the secret as a credential`,
+  noCredentialHeader: (mark: string) =>
+    `Must contain ${mark}, because the service has a credential, such as "Authorization": "Bearer ${mark}"`,
+}
+
+/**
+ * Returns where requests with a service's credential go: protocol, host and port of its base URL, with
+ * the query, which can change how a connection is protected. Further hosts never receive a credential.
+ */
+export function toDestination(baseUrl: string): string {
+  const url = new URL(baseUrl)
+  const place = url.hostname === '' ? url.pathname : `//${toHost(url)}`
+  return `${url.protocol}${place}${url.search}`
+}

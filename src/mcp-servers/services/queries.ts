@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import { many, one, orm, type Statement, write, writeChanges } from '../../shared/db/statement'
-import { services } from './schema'
+import { services } from '../schema'
 
 /** A service as it is stored. */
 export type ServiceRow = typeof services.$inferSelect

@@ -6,9 +6,15 @@ import { type ErrorDetail, notFound } from '../../shared/errors'
 import type { Clock } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
 import type { ServiceSummary } from '../contract/tool-admin'
-import { findServiceProblems } from './check-service'
-import { toDestination } from './destination'
-import { serviceErrors } from './errors'
+import { type PrivateRule, toHost } from '../fetch/check-url'
+import {
+  findServiceProblems,
+  type ServiceDeclaration,
+  type ServiceKind,
+  type ServiceKinds,
+  serviceErrors,
+  toDestination,
+} from './check-service'
 import {
   deleteService,
   type ServiceRow,
@@ -16,8 +22,6 @@ import {
   selectServices,
   upsertService,
 } from './queries'
-import type { ServiceKind, ServiceKinds } from './service-kind'
-import { toRow } from './to-row'
 
 const headerName = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'Must be letters, digits and dashes')
 const headerValue = z
@@ -45,7 +49,7 @@ interface ServiceDeps {
   db: Db
   clock: Clock
   kinds: ServiceKinds
-  isPrivateAllowed: boolean
+  canReachPrivate: PrivateRule
   /**
    * Returns the writes that seal the credentials of a service to its destination.
    *
@@ -64,7 +68,7 @@ export type Services = ReturnType<typeof createServices>
 
 /** Creates the store of external services, declared by admins or built into their servers. */
 export function createServices(deps: ServiceDeps) {
-  const { db, clock, kinds, isPrivateAllowed, bindCredentials } = deps
+  const { db, clock, kinds, canReachPrivate, bindCredentials } = deps
   return {
     /** Returns declared and built-in services, of one server when `server` is set. */
     async list(server?: string): Promise<ServiceSummary[]> {
@@ -86,7 +90,7 @@ export function createServices(deps: ServiceDeps) {
       findServiceProblems(
         addHeaders(kinds, server, name, input),
         findKind(kinds, server),
-        isPrivateAllowed,
+        canReachPrivate,
       ),
     /** Stores a declaration. @throws VALIDATION with all its problems */
     async put(server: string, name: string, input: ServiceInput, by: string): Promise<void> {
@@ -170,3 +174,22 @@ const describe = (row: ServiceRow, isBuiltIn: boolean): ServiceSummary => ({
   updated_at: isBuiltIn ? null : new Date(row.updatedAt).toISOString(),
   updated_by: isBuiltIn ? null : row.updatedBy,
 })
+
+/** Converts a declaration to a row, so that built-in and declared services have the same form. */
+export function toRow(server: string, name: string, declared: ServiceDeclaration): ServiceRow {
+  const { baseUrl, hosts = [], headers = {}, credential = null, format = 'json' } = declared
+  const own = toHost(new URL(baseUrl))
+  return {
+    server,
+    name,
+    baseUrl,
+    credential,
+    format,
+    hosts: [...new Set([...(own === '' ? [] : [own]), ...hosts])],
+    headers,
+    allowHttp: declared.allowHttp ?? false,
+    allowPrivate: declared.allowPrivate ?? false,
+    updatedAt: 0,
+    updatedBy: '',
+  }
+}

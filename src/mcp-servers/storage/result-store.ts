@@ -1,9 +1,9 @@
-import type { DataOwner } from '../../hub/contract/privacy'
+import type { DataOwner } from '../../hub/contract/hub'
 import { keptResults } from '../../shared/config'
 import type { AccountId, Clock } from '../../shared/ids'
 
 /** A stored result: whole, or its beginning when it exceeds the size limit. */
-export interface StoredResult {
+interface StoredResult {
   bytes: Uint8Array
   /** It cannot be read after this time. */
   expiresAt: number

@@ -1,10 +1,9 @@
-import type { Privacy } from '../../hub/contract/hub'
-import type { DataOwner } from '../../hub/contract/privacy'
+import type { DataOwner, Privacy } from '../../hub/contract/hub'
 import { workspaceLimits } from '../../shared/config'
-import type { AppError } from '../../shared/errors'
+import { AppError } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
+import { toHex } from '../../shared/sha256'
 import type { FileUse } from '../contract/tools'
-import { workspaceErrors } from './errors'
 
 export interface StoredFile {
   path: string
@@ -279,6 +278,37 @@ function conflictError(path: string, current: R2Object | null, ifMatch: string |
 
 /** Returns the etag that R2 gives an object that is uploaded in one part: its MD5, in hex. */
 async function md5(content: Uint8Array): Promise<string> {
-  const digest = await crypto.subtle.digest('MD5', content)
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return toHex(await crypto.subtle.digest('MD5', content))
 }
+
+/** Errors of writing an agent's files, as models read them. */
+const workspaceErrors = {
+  fileTooLarge: (bytesMax: number) =>
+    new AppError('TOO_LARGE', `A file can have at most ${bytesMax / 1024} KiB.`),
+  folderFull: (filesMax: number, bytesMax: number) =>
+    new AppError(
+      'CONFLICT',
+      `Your folder is full: it can have at most ${filesMax} files and ${bytesMax / 1024 / 1024} MiB.`,
+      { hint: 'Delete files that you no longer need with workspace_delete_file.' },
+    ),
+  private: (path: string) =>
+    new AppError(
+      'CONFLICT',
+      `The file ${path} is private to the requester, and a file that you write in a thread is shared.`,
+      { hint: 'Choose another path.' },
+    ),
+  deleted: (path: string) =>
+    new AppError('CONFLICT', `The file ${path} no longer exists.`, {
+      hint: 'Leave out if_match to write it as a new file.',
+    }),
+  exists: (path: string) =>
+    new AppError('CONFLICT', `The file ${path} already exists; nothing was written.`, {
+      hint: rereadHint,
+    }),
+  changed: (path: string) =>
+    new AppError('CONFLICT', `The file ${path} has changed since; nothing was written.`, {
+      hint: rereadHint,
+    }),
+}
+
+const rereadHint = 'Read it with workspace_read_file, and write with its etag as if_match.'

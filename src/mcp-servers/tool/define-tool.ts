@@ -4,10 +4,11 @@ import { type ErrorDetail, limitDetails } from '../../shared/errors'
 import type { PostId } from '../../shared/ids'
 import type { MemoryApi, Tier } from '../contract/tools'
 import type { Connection } from '../credentials/connection'
-import type { ServiceKind } from '../services/service-kind'
+import type { ServiceKind } from '../services/check-service'
 import type { ResultStore } from '../storage/result-store'
 import type { Workspace } from '../storage/workspace'
 import { intersectShape } from './grant-pattern'
+import { readArguments } from './read-arguments'
 
 /** Everything a tool can use during one call. */
 export interface ToolContext<Input> {
@@ -23,11 +24,21 @@ export interface ToolContext<Input> {
   privacy: Privacy
   /** Whether the run has read untrusted text. */
   hasReadUntrusted: boolean
-  /** The connection to the service that the tool names, opened once the call is allowed; null: no service. */
-  outside: Connection | null
   signal: AbortSignal
   /** Reports progress to callers that asked for it. */
   progress(text: string): void
+}
+
+/** What a tool that names a service can use. */
+export interface ServiceContext<Input> extends ToolContext<Input> {
+  /** The connection to the service, opened once the call is allowed. */
+  outside: Connection
+}
+
+/** What the gateway gives to a call. */
+interface CallContext extends Omit<ToolContext<never>, 'input'> {
+  /** Null: the call names no service. */
+  outside: Connection | null
 }
 
 /** What a run was started for. */
@@ -41,8 +52,8 @@ export interface RunTask {
   community: string | null
 }
 
-/** The properties of a tool, without its argument schema. */
-interface ToolFacts<Input> {
+/** The properties of a tool, without its argument schema and what it does. */
+interface ToolProperties<Input> {
   /** Without its server: `search`, `create_post`. */
   name: string
   /** Read by the model when it chooses a tool. */
@@ -51,10 +62,10 @@ interface ToolFacts<Input> {
   tier: Tier | Readonly<Record<string, Tier>>
   /** A fixed grant, or one computed from the arguments, with the `shape` that all of them match. */
   grant: string | { shape: string; of(input: Input): string; isScoped?: boolean }
-  /** Returns the name of the external service that a call needs, among those of the tool's server. */
-  service?(input: Input): string
   /** Safe to repeat after a lost response. */
   isIdempotent: boolean
+  /** Arguments that the tool passes on as JSON: their objects and lists keep numbers that JavaScript cannot hold. */
+  exact?: readonly string[]
   /**
    * Whether a write stays within what the run was started for, so that it needs no approval when the
    * run has read untrusted text. Absent: no write does.
@@ -73,26 +84,36 @@ interface ToolFacts<Input> {
   isSearch?: boolean
   /** Absent: the time that every call has. */
   timeoutMs?: number
+}
+
+interface HubTool<Input> extends ToolProperties<Input> {
+  service?: undefined
   /** Runs the tool. Text is returned unchanged, anything else as JSON. Expected failures throw an `AppError`. */
   run(context: ToolContext<Input>): Promise<unknown>
 }
 
-interface ToolDeclaration<Schema extends z.ZodObject> extends ToolFacts<z.output<Schema>> {
-  input: Schema
+interface ServiceTool<Input> extends ToolProperties<Input> {
+  /** Returns the name of the external service that a call needs, among those of the tool's server. */
+  service(input: Input): string
+  run(context: ServiceContext<Input>): Promise<unknown>
 }
+
+type ToolFacts<Input> = HubTool<Input> | ServiceTool<Input>
 
 /** A call with valid arguments, and its required grant, tier and service. */
 export interface PreparedCall {
   ok: true
   grant: string
   tier: Tier
+  /** The arguments as they are read, for rules about them. */
+  args: unknown
   /** The external service to connect to; null: none. */
   service: string | null
   /** The full name of the tool that does the same as this call; null or absent: none. */
   actsAs?: string | null
   /** See `staysInTask` of the tool. */
   staysInTask(task: RunTask): boolean
-  run(context: Omit<ToolContext<never>, 'input'>): Promise<unknown>
+  run(context: CallContext): Promise<unknown>
 }
 
 /** The grant pattern of some calls of a tool, where each `*` matches one segment, and their tier. */
@@ -149,7 +170,15 @@ export interface ToolServer {
 }
 
 /** Creates a tool from its declaration. Every built-in tool is created here. */
-export function defineTool<Schema extends z.ZodObject>(declared: ToolDeclaration<Schema>): Tool {
+export function defineTool<Schema extends z.ZodObject>(
+  declared: ServiceTool<z.output<Schema>> & { input: Schema },
+): Tool
+export function defineTool<Schema extends z.ZodObject>(
+  declared: HubTool<z.output<Schema>> & { input: Schema },
+): Tool
+export function defineTool<Schema extends z.ZodObject>(
+  declared: ToolFacts<z.output<Schema>> & { input: Schema },
+): Tool {
   const { input: schema } = declared
   let inputSchema: Record<string, unknown> | null = null
   return buildTool<z.output<Schema>>(
@@ -158,13 +187,28 @@ export function defineTool<Schema extends z.ZodObject>(declared: ToolDeclaration
       inputSchema ??= z.toJSONSchema(schema, { io: 'input' })
       return inputSchema
     },
-    (args) => {
-      const parsed = schema.safeParse(args)
-      return parsed.success
-        ? { ok: true, input: parsed.data }
-        : { ok: false, problems: limitDetails(parsed.error.issues.map(toDetail)) }
+    (args, exact) => {
+      const read = readArguments(schema, args)
+      return read.ok
+        ? { ok: true, input: withExact(read.input, exact, declared.exact), args: read.args }
+        : { ok: false, problems: limitDetails(read.issues.map(toDetail)) }
     },
   )
+}
+
+/** Returns arguments where objects and lists of some are as they were written, with every digit of their numbers. */
+function withExact<Input extends object>(
+  input: Input,
+  exact: unknown,
+  names: readonly string[] = [],
+): Input {
+  const given = typeof exact === 'object' && exact !== null ? exact : {}
+  const kept = names.filter((name) => {
+    const value: unknown = Reflect.get(input, name)
+    return typeof value === 'object' && value !== null && Object.hasOwn(given, name)
+  })
+  if (kept.length === 0) return input
+  return { ...input, ...Object.fromEntries(kept.map((name) => [name, Reflect.get(given, name)])) }
 }
 
 /**
@@ -177,7 +221,7 @@ export function buildTool<Input>(
   readInput: (
     args: unknown,
     exact: unknown,
-  ) => { ok: true; input: Input } | { ok: false; problems: ErrorDetail[] },
+  ) => { ok: true; input: Input; args: unknown } | { ok: false; problems: ErrorDetail[] },
 ): Tool {
   const { grant } = facts
   const grantShape = typeof grant === 'string' ? grant : grant.shape
@@ -207,14 +251,26 @@ export function buildTool<Input>(
       return {
         ok: true,
         grant: needed,
+        args: read.args,
         tier: shapes.find((shape) => intersectShape(shape.grant, needed) !== null)?.tier ?? tier,
         service: facts.service?.(input) ?? null,
         actsAs: facts.actsAs?.of(input) ?? null,
         staysInTask: (task) => facts.staysInTask?.(input, task) ?? false,
-        run: (context) => facts.run({ ...context, input }),
+        run: (context) => runTool(facts, context, input),
       }
     },
   }
+}
+
+/** Runs a tool; one that names a service always has its connection. */
+function runTool<Input>(
+  facts: ToolFacts<Input>,
+  { outside, ...context }: CallContext,
+  input: Input,
+): Promise<unknown> {
+  if (!facts.service) return facts.run({ ...context, input })
+  if (!outside) throw new Error('The gateway opens the service first.')
+  return facts.run({ ...context, input, outside })
 }
 
 const listShapes = (tier: ToolFacts<never>['tier'], grant: string): CallShape[] =>

@@ -1,6 +1,5 @@
 import { is, Param, Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core'
-import { sqliteKeywords } from './sqlite-keywords'
 
 /** SQL text with numbered parameters, ready to bind. */
 export interface CompiledSql {
@@ -23,7 +22,7 @@ class SharedTable extends Placeholder {
 /**
  * Names a table, for FROM, that expressions of one statement share. Its query stands at the head of the statement once and
  * runs at most once, however many expressions read it. D1 takes at most 100 KB of text, and workerd keeps 1 MiB of
- * compiled statements (docs/decisions/078-short-statements.md).
+ * compiled statements (docs/decisions/database.md).
  *
  * @param name that no table and no other common table expression has
  * @param columns of the query, as `id, role`
@@ -119,3 +118,18 @@ export function findPlaceholder(value: unknown): Placeholder | null {
   const inner = is(value, Param) ? value.value : value
   return is(inner, Placeholder) ? inner : null
 }
+
+/** The words that SQLite's grammar knows, which names have to be quoted for: https://sqlite.org/lang_keywords.html */
+const sqliteKeywords: ReadonlySet<string> = new Set(
+  `abort action add after all alter always analyze and as asc attach autoincrement before begin between by cascade case
+  cast check collate column commit conflict constraint create cross current current_date current_time
+  current_timestamp database default deferrable deferred delete desc detach distinct do drop each else end escape
+  except exclude exclusive exists explain fail filter first following for foreign from full generated glob group groups
+  having if ignore immediate in index indexed initially inner insert instead intersect into is isnull join key last
+  left like limit match materialized natural no not nothing notnull null nulls of offset on or order others outer over
+  partition plan pragma preceding primary query raise range recursive references regexp reindex release rename replace
+  restrict returning right rollback row rows savepoint select set table temp temporary then ties to transaction trigger
+  unbounded union unique update using vacuum values view virtual when where window with without`.split(
+    /\s+/,
+  ),
+)

@@ -29,7 +29,8 @@ export interface Db {
 export function createDb(binding: D1Database): Db {
   const cost: D1Cost = { roundTrips: 0, rowsRead: 0, rowsWritten: 0 }
   const db: Db = {
-    ...{ d1: meterD1(binding, cost), cost },
+    d1: meterD1(binding, cost),
+    cost,
     openSession: (start) => {
       const session = binding.withSession(start)
       return { ...db, d1: meterD1(session, cost), getBookmark: () => session.getBookmark() }

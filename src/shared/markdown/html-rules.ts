@@ -1,6 +1,8 @@
 import type { Env, MarkdownIt, RendererRule, Token } from 'markdown-it'
-import { accountPath } from '../paths'
-import { workOf } from './work'
+import { media } from '../config'
+import { cutText } from '../cut-text'
+import { accountPath, mediaPath } from '../paths'
+import { workOf } from './count-work'
 
 /** What the HTML of a text depends on besides the text. */
 export interface TextPlace {
@@ -15,6 +17,8 @@ interface HtmlEnv extends Env, TextPlace {
   isPlain: boolean
   /** In a link there is no other. */
   isInLink?: boolean
+  /** Ids of the images of the hub that are shown. */
+  images: Set<string>
 }
 
 type Write = (token: Token, env: HtmlEnv) => string
@@ -23,6 +27,10 @@ const toRule =
   (write: Write): RendererRule =>
   (tokens, at, _options, env) =>
     write(tokens[at] as Token, env as HtmlEnv)
+
+/** The address of an image of the hub. */
+const mediaTarget =
+  /^\/media\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-([1-9]\d{0,4})x([1-9]\d{0,4}))$/
 
 /** Makes a parser write the HTML of pages: known elements only, and nothing that loads from other servers. */
 export function useHtmlRules({ renderer, utils, options }: MarkdownIt): void {
@@ -44,8 +52,20 @@ export function useHtmlRules({ renderer, utils, options }: MarkdownIt): void {
 
   const writeImage: Write = ({ children, attrs }, env) => {
     const label = renderer.renderInlineAsText(children ?? [], options, env)
-    const begin = openLink(String(attrs?.[0]?.[1] ?? ''), env)
+    const target = String(attrs?.[0]?.[1] ?? '')
+    const own = showImage(target, label, env)
+    if (own !== null) return own
+    const begin = openLink(target, env)
     return `${begin}${escapeHtml(label || 'image')}${begin && closeLink(env)}`
+  }
+
+  /** Returns an image of the hub, with the size that its id ends with; null for any other target. */
+  const showImage = (target: string, label: string, { images }: HtmlEnv): string | null => {
+    const [, id = '', width, height] = mediaTarget.exec(target) ?? []
+    if (id === '' || (images.size >= media.perTextMax && !images.has(id))) return null
+    images.add(id)
+    const alt = escapeHtml(cutText(label, media.altCharsMax))
+    return `<img src="${mediaPath(id)}" width="${width}" height="${height}" alt="${alt}" loading="lazy">`
   }
 
   const writeCode: Write = ({ content, info }) => {
@@ -112,4 +132,43 @@ function isSafeTarget(target: string): boolean {
   if (target === '') return false
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(target)?.[1]?.toLowerCase()
   return scheme === undefined || ['http', 'https', 'mailto'].includes(scheme)
+}
+
+/** Attributes of each element that rendered Markdown may contain, as exact text or as a form. */
+const allowedElements: Record<string, RegExp> = {
+  a: /^(?: class="at" href="\/a\/[\w-]+"| href="[^"<>]*" rel="nofollow ugc noopener"| href="#fn-[\w-]+" id="fnref-[\w-]+"| href="#fnref-[\w-]+" aria-label="Back to reference \d+")$/,
+  code: /^(?: class="language-[^"<>]*")?$/,
+  img: /^ src="\/media\/[\w-]+" width="\d+" height="\d+" alt="[^"<>]*" loading="lazy"$/,
+  div: /^ class="wide" tabindex="0" role="group" aria-label="Table"$/,
+  li: /^(?: id="fn-[\w-]+")?$/,
+  input: /^ disabled type="checkbox"(?: checked)? aria-label="(?:done|to do)"$/,
+  ol: /^(?: start="\d+")?$/,
+  pre: /^ tabindex="0" role="group" aria-label="Code"$/,
+  td: /^(?: align="(?:left|center|right)")?$/,
+  th: /^(?: align="(?:left|center|right)")?$/,
+}
+
+const plainElements = new Set(
+  'p em strong del ul blockquote h2 h3 hr br table thead tbody tr sup section'.split(' '),
+)
+
+const anyTag = /<(\/?)([a-z][a-z0-9]*)((?: [^<>]*?)??)(?: \/)?>/g
+
+/**
+ * Whether HTML consists of text and of the elements and attributes that rendered Markdown may contain: the
+ * last check before it is stored. Addresses are checked where links are made.
+ */
+export function isAllowedHtml(html: string): boolean {
+  let isAllowed = true
+  const rest = html.replace(anyTag, (_tag, slash: string, name: string, attributes: string) => {
+    isAllowed &&= isAllowedTag(slash, name, attributes)
+    return ''
+  })
+  return isAllowed && !/[<>]/.test(rest)
+}
+
+function isAllowedTag(slash: string, name: string, attributes: string): boolean {
+  const form = allowedElements[name]
+  if (slash !== '') return attributes === '' && (form !== undefined || plainElements.has(name))
+  return form === undefined ? attributes === '' && plainElements.has(name) : form.test(attributes)
 }

@@ -1,8 +1,39 @@
+import MarkdownIt from 'markdown-it'
 import { renderedTexts } from '../config'
-import { isAllowedHtml } from './allowed-html'
-import type { TextPlace } from './html-rules'
-import { gfm, plain } from './parser'
-import { TooComplexError, Work } from './work'
+import { showsText } from '../texts'
+import { countWork, TooComplexError, Work } from './count-work'
+import { isAllowedHtml, type TextPlace, useHtmlRules } from './html-rules'
+import { useNames } from './mention'
+import { useFootnotes, useLinkLabels, useStrikethrough, useTasks, useWebAddresses } from './syntax'
+
+/**
+ * The parser of GFM with footnotes and mentions; raw HTML is text. It keeps nothing of a text: what belongs to one is
+ * in its `env`, and the work that the text may cost, too.
+ */
+export const gfm = new MarkdownIt()
+gfm.disable(['html_block', 'html_inline', 'linkify', 'replacements', 'smartquotes'])
+gfm.normalizeLink = gfm.utils.lib.mdurl.encode
+gfm.normalizeLinkText = (text) => text
+// The HTML rules leave out the targets that are not safe.
+gfm.validateLink = () => true
+useWebAddresses(gfm)
+useLinkLabels(gfm)
+useStrikethrough(gfm)
+useFootnotes(gfm)
+useNames(gfm)
+useTasks(gfm)
+useHtmlRules(gfm)
+countWork(gfm)
+
+/**
+ * The parser of a text that is shown as it is. It knows paragraphs, ends of lines, addresses and mentions only, which take
+ * linear time.
+ */
+const plain = new MarkdownIt('zero', { breaks: true })
+plain.enable('newline')
+useWebAddresses(plain)
+useNames(plain)
+useHtmlRules(plain)
 
 /**
  * How many texts this isolate has rendered, how many of them as plain text because they are too complex, and how many
@@ -14,6 +45,8 @@ interface Rendered {
   html: string
   /** Names that the text mentions, in lower case, each once, in order of appearance: those that are links in the HTML. */
   names: string[]
+  /** Ids of the images of the hub that the HTML shows, each once. */
+  images: string[]
 }
 
 /** All ids have this length, so that a text is as long wherever it stands. */
@@ -21,7 +54,7 @@ const anyPlace: TextPlace = { heading: 3, id: '00000000-0000-0000-0000-000000000
 
 /**
  * Renders Markdown as safe HTML, with the names that it mentions. Links keep only http, https, mailto and relative
- * targets. Images become links. Names after an @ become links, except in code, links and quotes; `unlinkUnknownNames`
+ * targets. Images of this hub are shown; those of other hosts become links. Names after an @ become links, except in code, links and quotes; `unlinkUnknownNames`
  * removes those of no account. The work is proportional to the length of the text: one that takes more, or whose HTML
  * would be too long, is shown as plain text with a note.
  */
@@ -35,12 +68,47 @@ export function renderMarkdown(text: string, place: TextPlace = anyPlace): Rende
 export const findMentions = (text: string): string[] =>
   text.includes('@') ? renderMarkdown(text).names : []
 
+/** Returns the ids of the images of the hub that a Markdown text shows, as it is rendered. */
+export const listImages = (text: string): string[] =>
+  text.includes('/media/') ? renderMarkdown(text).images : []
+
+/**
+ * Returns the first line of a Markdown text that shows anything, as it is shown and without its formatting; '' for a
+ * text without one.
+ */
+export function readFirstLine(text: string, isWanted = showsText): string {
+  const lines = [...listShownTexts(text), text].flatMap((each) => each.split(/[\r\n]+/))
+  return (
+    lines
+      .map((line) => line.replace(/\s+/g, ' ').trim())
+      .find((line) => showsText(line) && isWanted(line)) ?? ''
+  )
+}
+
+/** Lists what each paragraph, heading, cell and block of code of a Markdown text shows; none for one that is too complex. */
+function listShownTexts(text: string): string[] {
+  const env = { ...anyPlace, isPlain: false, work: new Work(text.length), ...emptySets() }
+  try {
+    return gfm.parse(text, env).map(({ type, content, children }) => {
+      if (type !== 'inline') return type === 'fence' || type === 'code_block' ? content : ''
+      return (children ?? [])
+        .map((token) => (token.type.endsWith('break') ? '\n' : token.content))
+        .join('')
+    })
+  } catch (error) {
+    if (!(error instanceof TooComplexError)) throw error
+    return []
+  }
+}
+
+const emptySets = () => ({ names: new Set<string>(), images: new Set<string>() })
+
 function renderGfm(text: string, place: TextPlace): Rendered | null {
-  const env = { ...place, isPlain: false, work: new Work(text.length), names: new Set<string>() }
+  const env = { ...place, isPlain: false, work: new Work(text.length), ...emptySets() }
   try {
     const html = gfm.render(text, env).trimEnd()
     if (html.length > renderedTexts.htmlCharsMax) throw new TooComplexError()
-    if (isAllowedHtml(html)) return { html, names: [...env.names] }
+    if (isAllowedHtml(html)) return { html, names: [...env.names], images: [...env.images] }
     renderTotals.disallowed++
   } catch (error) {
     if (!(error instanceof TooComplexError)) throw error
@@ -53,9 +121,9 @@ const note = '<p><em>Shown as plain text: its formatting is too complex.</em></p
 
 /** Renders a text without its formatting. Each name is a link once, so that the HTML is at most six times longer. */
 export function renderAsPlain(text: string): Rendered {
-  const env = { ...anyPlace, isPlain: true, names: new Set<string>() }
+  const env = { ...anyPlace, isPlain: true, ...emptySets() }
   const html = plain.render(text, env).trimEnd()
-  return { html: `${note}\n${html}`, names: [...env.names] }
+  return { html: `${note}\n${html}`, names: [...env.names], images: [] }
 }
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
@@ -81,3 +149,20 @@ export const unlinkUnknownNames = (html: string, known: ReadonlySet<string>): st
 /** Returns the names that stored HTML mentions, in lower case. */
 export const listMentionedNames = (html: string): string[] =>
   Array.from(html.matchAll(mentionLink), ([, , name = '']) => name.toLowerCase())
+
+/** Returns those of the names that a Markdown text does not mention: `@bobby` does not mention bob. */
+export function findUnmentioned(text: string, names: readonly string[]): string[] {
+  const mentioned = new Set(findMentions(text))
+  return names.filter((name) => !mentioned.has(name.toLowerCase()))
+}
+
+/**
+ * Prepends a mention of every name that a Markdown text does not mention; on a separate line before Markdown blocks.
+ */
+export function addMentions(text: string, names: readonly string[]): string {
+  const missing = findUnmentioned(text, names)
+  if (missing.length === 0) return text
+  const added = missing.map((name) => `@${name}`).join(' ')
+  const startsAsProse = /^[\p{L}\p{N}"'\p{Pi}(]/u.test(text) && !/^\d+[.)]\s/.test(text)
+  return startsAsProse ? `${added} ${text}` : `${added}\n\n${text}`
+}

@@ -1,29 +1,151 @@
+import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
 import type { AgentState } from '../../agents/contract/agents'
+import { changeRole, roleInput } from '../../hub/accounts/actions'
+import { accountErrors } from '../../hub/accounts/names'
 import type { AccountRow } from '../../hub/accounts/queries'
-import { formatRole, roleLabels } from '../../hub/accounts/role-labels'
+import { canEditAgent } from '../../hub/agents/definition-rules'
 import type { PageBudget } from '../../hub/budgets/page-queries'
-import type { FeedbackRow } from '../../hub/run-feedback/queries'
+import { followReads, setFollow } from '../../hub/communities/subscription-actions'
+import { mergePolicy } from '../../hub/grants/queries'
+import {
+  type HubEnv,
+  readCredential,
+  readReader,
+  requireAdminViewer,
+  requireViewerWith,
+  toActor,
+} from '../../hub/http/page-entry'
+import { pauseAgents } from '../../hub/operations/system-actions'
+import { computeUsedShares } from '../../hub/rules/budget-levels'
+import { formatRole, roleLabels } from '../../hub/rules/people'
+import { isOwner } from '../../hub/rules/traces'
+import type { FeedbackRow } from '../../hub/runs/feedback-queries'
+import { isOfflineModel } from '../../hub/runs/run-labels'
+import { limits, runFeedbackLimits } from '../../shared/config'
 import type { Cursor } from '../../shared/cursor'
-import { formatCount, formatDay } from '../../shared/format'
-import { accountPath, runsPath } from '../../shared/paths'
-import { Field } from '../form/field'
+import {
+  formatCount,
+  formatDay,
+  formatDuration,
+  formatExact,
+  formatPeriod,
+  formatPlural,
+  formatShare,
+  toIso,
+} from '../../shared/format'
+import type { AccountId } from '../../shared/ids'
+import { accountPath, activationPath, quietPath, runsPath } from '../../shared/paths'
+import { TaskForm } from '../agents/task-page'
+import { formatBudgetConsequence, formatBudgetUsage } from '../budgets/budgets-page'
+import { Field } from '../form/fields'
 import { createForm } from '../form/form-state'
 import type { Frame, PageViewer } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { AccountMark, accountKindTitles } from '../parts/account-link'
-import { ActivationTable } from '../parts/activation-table'
-import { FeedPager } from '../parts/feed-pager'
-import { RelativeTime } from '../parts/relative-time'
-import { ToggleForm } from '../parts/toggle-form'
-import { FeedList } from '../posts/feed-list'
-import type { FeedPageRow } from '../posts/feed-queries'
-import { TaskForm } from '../tasks/task-form'
-import { AgentSidebar } from './agent-sidebar'
-import { AgentStatus } from './agent-status'
-import type { AccountActivation, AgentCard, Followers } from './page-queries'
+import { readForm } from '../frame/read-form'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { AccountLink, AccountMark, accountKindTitles } from '../parts/links'
+import { FeedPager } from '../parts/lists'
+import { Meter, Status, ToggleForm } from '../parts/meter'
+import { ActivationTable } from '../parts/run-lines'
+import { ElapsedTime, RelativeTime } from '../parts/times'
+import { FeedList } from '../posts/post-list'
+import {
+  computeNextCursor,
+  type FeedPage,
+  type FeedPageRow,
+  readFeedCursor,
+} from '../posts/post-queries'
+import { FeedbackList, PlanBlock } from '../runs/run-page'
+import {
+  type AccountActivation,
+  type AgentCard,
+  accountStatements,
+  type Followers,
+} from './account-queries'
 
-export interface AccountPageProps {
+/** Registers `GET /a/:name`, and its forms. */
+export function registerAccountPages(app: Hono<HubEnv>): void {
+  app.get(
+    '/a/:name',
+    page(async (c) => {
+      const name = c.req.param('name') ?? ''
+      const cursor = readFeedCursor(accountPath(name), 'new', c.req.query('cursor'))
+      const viewer = { credential: await readCredential(c), now: c.var.context.clock.now() }
+      const feed: FeedPage = { sort: 'new', cursor, within: { author: name }, viewer }
+      const { frame, answers } = await readPage(c, accountStatements(name, feed))
+      const { account, rows, agent = null, activations, budget = null } = answers
+      if (!account && answers.present) return c.redirect(accountPath(answers.present.name), 301)
+      if (!account) throw accountErrors.notFound('Check the spelling, or search for the account.')
+      return sendPage(
+        c,
+        <AccountPage
+          frame={frame}
+          account={account}
+          followers={answers.followers ?? nobodyFollows}
+          rows={rows.slice(0, limits.page.postsDefault)}
+          next={computeNextCursor(feed, rows)}
+          agent={agent}
+          state={await readState(c, account, agent, activations)}
+          activations={activations}
+          budget={budget}
+          feedback={answers.feedback}
+        />,
+      )
+    }),
+  )
+  app.post(
+    '/a/:name/pause',
+    page((c) => setAgentPaused(c, true)),
+  )
+  app.post(
+    '/a/:name/resume',
+    page((c) => setAgentPaused(c, false)),
+  )
+  app.post('/a/:name/role', page(setRole))
+  app.post('/a/:name/follow', page(follow))
+}
+
+const nobodyFollows = { followerCount: 0, followingCount: 0, isFollowed: false }
+
+async function follow(c: PageContext): Promise<Response> {
+  const name = c.req.param('name') ?? ''
+  const reads = followReads(name, await readReader(c))
+  const { viewer, answers } = await requireViewerWith(c, 'write', reads)
+  const read = await readForm(c)
+  const change = { name, isOn: read('on') === 'yes' }
+  await setFollow(c.var.context, toActor(viewer, null), change, answers)
+  return c.redirect(accountPath(name), 303)
+}
+
+async function setRole(c: PageContext): Promise<Response> {
+  const viewer = await requireAdminViewer(c)
+  const read = await readForm(c)
+  const name = c.req.param('name') ?? ''
+  await changeRole(c.var.context, viewer, name, roleInput.parse({ role: read('role') }))
+  return c.redirect(accountPath(name), 303)
+}
+
+async function setAgentPaused(c: PageContext, isPaused: boolean): Promise<Response> {
+  const name = c.req.param('name') ?? ''
+  const viewer = await requireAdminViewer(c)
+  await pauseAgents(c.var.context, toActor(viewer, null), name, isPaused)
+  return c.redirect(accountPath(name), 303)
+}
+
+/** Reads the state of an agent. Null for a sleeping agent, because the request would wake its object. */
+async function readState(
+  c: PageContext,
+  account: AccountRow,
+  agent: AgentCard | null,
+  activations: AccountActivation[],
+): Promise<AgentState | null> {
+  const isBusy = activations.some(({ state }) => state === 'running')
+  if (!agent || (!isBusy && agent.tasksWaiting === 0)) return null
+  return c.var.context.agents.readState(account.id).catch(() => null)
+}
+
+interface AccountPageProps {
   frame: Frame
   account: AccountRow
   followers: Followers
@@ -38,7 +160,7 @@ export interface AccountPageProps {
   feedback: FeedbackRow[]
 }
 
-export const AccountPage: FC<AccountPageProps> = (props) => {
+const AccountPage: FC<AccountPageProps> = (props) => {
   const { frame, account, rows, agent, followers } = props
   return (
     <Layout
@@ -211,3 +333,308 @@ const AccountActions: FC<
       )}
     </div>
   )
+
+interface AgentSidebarProps {
+  name: string
+  /** The member who owns the agent. */
+  ownerId: AccountId | null
+  /** Admins and the owner can edit the definition. */
+  viewer: PageViewer | null
+  agent: AgentCard
+  budget: PageBudget | null
+  /** What people think of its answers of the last days. */
+  feedback: FeedbackRow[]
+  now: number
+}
+
+/** Sidebar of an agent's page: budget, grants, definition, feedback. */
+const AgentSidebar: FC<AgentSidebarProps> = (props) => {
+  const { name, ownerId, viewer, agent, budget, feedback, now } = props
+  return (
+    <>
+      <BudgetBlock budget={budget} />
+      <GrantBlock agent={agent} />
+      <section class="block">
+        <h2>Definition</h2>
+        <dl class="def">
+          <dt>Version</dt>
+          <dd class="num">
+            {agent.definitionVersion}
+            {agent.definitionAt !== null && (
+              <>
+                , <RelativeTime at={agent.definitionAt} now={now} />
+              </>
+            )}
+          </dd>
+          {agent.ownerName !== null && (
+            <>
+              <dt>Owner</dt>
+              <dd>
+                <AccountLink name={agent.ownerName} kind="human" />
+              </dd>
+            </>
+          )}
+          <dt>Model</dt>
+          <dd>
+            {agent.model}
+            {isOfflineModel(agent.model) && (
+              <p class="meta">
+                The built-in offline model searches and quotes posts at no cost.{' '}
+                <a href={viewer?.isAdmin ? '/models' : '/docs#models'}>Use another model</a>
+              </p>
+            )}
+          </dd>
+        </dl>
+        {viewer !== null && (
+          <p class="up3">
+            <a class="ul" href={`${accountPath(name)}/knows`}>
+              What {name} knows
+            </a>
+          </p>
+        )}
+        <Warnings warnings={agent.warnings} />
+        {viewer !== null && canEditAgent(viewer, ownerId) && (
+          <p class="acts up3">
+            <a class="btn" href={`${accountPath(name)}/edit`}>
+              Edit
+            </a>
+            <a class="btn" href={`${accountPath(name)}/versions`}>
+              Versions
+            </a>
+            <a class="btn" href={`${accountPath(name)}/schedules`}>
+              Schedules
+            </a>
+          </p>
+        )}
+      </section>
+      <AgentFeedback rows={feedback} now={now} />
+    </>
+  )
+}
+
+const BudgetBlock: FC<{ budget: PageBudget | null }> = ({ budget }) => {
+  const share = budget && computeUsedShares(budget)
+  return (
+    <section class="block">
+      <h2>
+        Budget{budget ? `, ${formatPeriod(budget.period)}` : ''}
+        {budget && share && <Status level={budget.level} />}
+      </h2>
+      {budget && share && (
+        <>
+          <p class="row up3 num">
+            <b>{formatShare(share.used)}</b> <span class="meta">{formatBudgetUsage(budget)}</span>
+          </p>
+          <Meter share={share.used} reserved={share.reserved} label="Budget" budget={budget} />
+        </>
+      )}
+      <p class="meta up2">
+        {budget
+          ? formatBudgetConsequence(budget)
+          : 'No limit of its own. The hub’s budget applies.'}{' '}
+        <a href="/budgets">All budgets</a>
+      </p>
+    </section>
+  )
+}
+
+const GrantBlock: FC<{ agent: AgentCard }> = ({ agent }) => {
+  const { requested, allowed, denied } = mergePolicy({
+    ...agent,
+    requesters: [{ name: '', role: 'member' }],
+  })
+  return (
+    <section class="block">
+      <h2>Requested grants</h2>
+      <ul class="list">
+        {requested?.map((grant) => (
+          <li>
+            <code>{grant}</code>
+            <span class="r">{denied.includes(grant) ? 'denied' : ''}</span>
+          </li>
+        ))}
+      </ul>
+      <p class="meta">
+        Allowed on this hub: {allowed.join(', ') || 'nothing'}.
+        {denied.length > 0 && ` Denied: ${denied.join(', ')}.`} Denied grants take precedence.
+      </p>
+    </section>
+  )
+}
+
+const Warnings: FC<{ warnings: unknown }> = (props) => {
+  const warnings = listWarnings(props.warnings)
+  return warnings.length === 0 ? null : (
+    <details class="up3">
+      <summary class="meta">{formatPlural(warnings.length, 'warning', 'warnings')}</summary>
+      <ul class="list tall">
+        {warnings.map(({ path, message }) => (
+          <li>
+            <code>{path}</code>
+            <p>{message}</p>
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+const listWarnings = (stored: unknown): { path: string; message: string }[] =>
+  Array.isArray(stored)
+    ? stored.map((each) => ({
+        path: String(each?.path ?? ''),
+        message: String(each?.message ?? ''),
+      }))
+    : []
+
+interface AgentStatusProps {
+  frame: Frame
+  account: AccountRow
+  agent: AgentCard
+  state: AgentState | null
+  activations: AccountActivation[]
+}
+
+/** Shows the current run of an agent, or its status while it is not running. */
+const AgentStatus: FC<AgentStatusProps> = (props) => {
+  const { frame, account, agent, state, activations } = props
+  const running = activations.find((each) => each.state === 'running')
+  const canSeePlan =
+    running && !running.isPrivate && isOwner(frame.viewer, account.id, agent.definedBy)
+  const plan = canSeePlan ? state?.plan : state?.publicPlan
+  if (!running) return <IdleAgent {...props} />
+  return (
+    <>
+      <section
+        class="live"
+        data-running
+        data-activation={running.id}
+        data-view="thread"
+        aria-label={`Current run of ${account.name}`}
+      >
+        <p class="do" data-name={account.name}>
+          {account.name} is {state?.doing ?? 'working on an answer'}
+        </p>
+        <p class="meta">
+          <ElapsedTime since={running.startedAt} now={frame.now} />
+          {running.postTitle && (
+            <>
+              , in “<bdi>{running.postTitle}</bdi>”
+            </>
+          )}
+          . <a href={activationPath(running.id)}>Follow the run</a>
+        </p>
+        {formatHold(agent) && <p class="meta up">{formatHold(agent)}</p>}
+        {agent.tasksWaiting > 0 && (
+          <p class="meta up">
+            {formatPlural(agent.tasksWaiting, 'task is waiting', 'tasks are waiting')}.
+          </p>
+        )}
+      </section>
+      {plan && <PlanBlock plan={plan} />}
+    </>
+  )
+}
+
+const IdleAgent: FC<AgentStatusProps> = ({ account, agent, state }) => (
+  <section class="block" {...(agent.tasksWaiting > 0 ? { 'data-running': true } : {})}>
+    <h2>Status</h2>
+    <dl class="def">
+      <dt>Now</dt>
+      <dd>
+        {formatStatus(agent, state?.reason ?? null)}{' '}
+        <a class="ul" href={quietPath(account.name)}>
+          Why is {account.name} quiet?
+        </a>
+      </dd>
+      <dt>Wakes on</dt>
+      <dd>{formatWakeEvents(account.name, agent)}</dd>
+      <dt>Explorations</dt>
+      <dd>{formatExplorations(agent)}</dd>
+      {agent.scheduledAt !== null && (
+        <>
+          <dt>Next scheduled task</dt>
+          <dd>
+            <time datetime={toIso(agent.scheduledAt)}>{formatExact(agent.scheduledAt)}</time>
+          </dd>
+        </>
+      )}
+      {agent.consecutiveFailures > 0 && (
+        <>
+          <dt>Failures</dt>
+          <dd>
+            The last {formatPlural(agent.consecutiveFailures, 'run', 'runs')} failed. See the errors
+            below and in{' '}
+            <a class="ul" href="/m/agent-errors">
+              m/agent-errors
+            </a>
+            .
+          </dd>
+        </>
+      )}
+    </dl>
+  </section>
+)
+
+/** Returns what holds the runs of the agent back; null when nothing does. */
+function formatHold(agent: AgentCard): string | null {
+  if (agent.isPaused) {
+    return 'Paused by an admin. Tasks wait until an admin resumes the agent.'
+  }
+  if (agent.isHubPaused) {
+    return 'All agents are paused by an admin. Tasks wait until an admin resumes them.'
+  }
+  if (agent.isStopped) return 'The account is disabled, banned or muted, so the agent does not run.'
+  if (agent.awaitsProvider) {
+    return 'The model provider is down. The agent continues when the provider answers.'
+  }
+  return null
+}
+
+function formatStatus(agent: AgentCard, reason: string | null): string {
+  const hold = formatHold(agent)
+  if (hold) return hold
+  if (agent.tasksWaiting === 0) return 'Asleep. A sleeping agent costs nothing.'
+  const waiting = formatPlural(agent.tasksWaiting, 'task is waiting', 'tasks are waiting')
+  return reason ? `${waiting}: ${reason}.` : `${waiting}. The agent wakes in a moment.`
+}
+
+function formatExplorations({ explorationIntervalMs }: AgentCard): string {
+  if (explorationIntervalMs === null) return 'Off in the definition.'
+  return `About every ${formatDuration(explorationIntervalMs)}, when there are new posts. Agents that waited longest go first.`
+}
+
+function formatWakeEvents(name: string, agent: AgentCard): string {
+  const causes = [
+    agent.answersMentions ? `@${name} in a post or a reply` : null,
+    agent.answersReplies ? 'a person’s reply to its posts and comments' : null,
+  ].filter((cause) => cause !== null)
+  return causes.length > 0
+    ? `${causes.join(', ')}.`
+    : 'Nothing: mentions and replies are off in its definition.'
+}
+
+/** Counts what people think of an agent's answers, with the newest notes. */
+const AgentFeedback: FC<{ rows: FeedbackRow[]; now: number }> = ({ rows, now }) => {
+  const [first] = rows
+  return (
+    <section class="block" id="feedback">
+      <h2>
+        Feedback <span class="meta">{runFeedbackLimits.daysShown} days</span>
+      </h2>
+      {first ? (
+        <>
+          <dl class="def">
+            <dt>Good answers</dt>
+            <dd class="num">{formatCount(first.up)}</dd>
+            <dt>Bad answers</dt>
+            <dd class="num">{formatCount(first.down)}</dd>
+          </dl>
+          <FeedbackList rows={rows} now={now} hasRun />
+        </>
+      ) : (
+        <p class="meta">No ratings yet. Rate an answer below it in its thread.</p>
+      )}
+    </section>
+  )
+}

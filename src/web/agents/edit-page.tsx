@@ -1,23 +1,338 @@
+import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import type { DefinitionFiles } from '../../agents/contract/agents'
-import type { FileDiff } from '../../hub/definitions/diff-files'
-import type { DefinitionPreview } from '../../hub/definitions/preview-definition'
+import type {
+  DefinitionFacts,
+  DefinitionFiles,
+  DefinitionTemplate,
+  ScheduleEntry,
+} from '../../agents/contract/agents'
+import { deleteAsOwner } from '../../hub/accounts/delete-account'
+import { peopleErrors } from '../../hub/accounts/people-actions'
+import {
+  type DefinitionPreview,
+  previewDefinition,
+  type Saver,
+  saveDefinition,
+} from '../../hub/agents/definition-actions'
+import { selectDefinition, selectVersions } from '../../hub/agents/definition-queries'
+import {
+  definitionErrors,
+  diffFiles,
+  type FileDiff,
+  formatTooDifferent,
+  requireCreator,
+  requireEditor,
+} from '../../hub/agents/definition-rules'
+import { grantErrors } from '../../hub/grants/actions'
+import { selectPolicies, toEffectivePolicy } from '../../hub/grants/queries'
+import { type HubEnv, requireViewer, toActor, toAppError } from '../../hub/http/page-entry'
 import type { ErrorDetail } from '../../shared/errors'
+import { formatCount, formatMoney } from '../../shared/format'
 import { accountPath } from '../../shared/paths'
-import { ErrorSummary } from '../form/error-summary'
-import { Field } from '../form/field'
-import { createForm, type FormState } from '../form/form-state'
-import { FormKey } from '../frame/form-key'
+import { Checkbox, ErrorSummary, Field } from '../form/fields'
+import {
+  createForm,
+  type FormProblem,
+  type FormState,
+  toProblem,
+  toSentence,
+} from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { AccountLink } from '../parts/account-link'
+import { FormKey, readForm, runFormOnce } from '../frame/read-form'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { DiffText } from '../parts/diff-text'
+import { AccountLink } from '../parts/links'
+import { NextRuns } from '../parts/times'
+import {
+  AgentFields,
+  type AgentFieldsProps,
+  addSkill,
+  type FilledForm,
+  fillForm,
+  findField,
+  hasErrors,
+  listModelChoices,
+  listPaths,
+  listToolChoices,
+  packFiles,
+  promptFile,
+  readDefinitionForm,
+  readList,
+  type SubmittedDefinition,
+  splitPlace,
+  toFormState,
+  unpackFiles,
+} from './agent-form'
 import { editPath, newAgentPath, versionsPath } from './agent-paths'
-import { listPaths } from './definition-form'
-import { FileDiffs } from './file-diff'
-import { PreviewBlock } from './preview-block'
-import { ProblemList } from './problem-list'
 
-export interface EditPageProps {
+/** Registers `/agents/new` and `/a/:name/edit` with their forms, and the form that deletes an agent. */
+export function registerEditPages(app: Hono<HubEnv>): void {
+  app.get(newAgentPath, page(showNew))
+  app.post(
+    newAgentPath,
+    page((c) => submit(c, null)),
+  )
+  app.get(
+    '/a/:name/edit',
+    page((c) => show(c, nameOf(c), { isForm: c.req.query('view') !== 'files' })),
+  )
+  app.post(
+    '/a/:name/edit',
+    page((c) => submit(c, nameOf(c))),
+  )
+  app.post('/a/:name/delete', page(remove))
+}
+
+const nameOf = (c: PageContext): string => c.req.param('name') ?? ''
+
+/** Shows the templates, then the form with the files of the chosen one. */
+async function showNew(c: PageContext): Promise<Response> {
+  const { templates, forms } = c.var.context.agents
+  const chosen = templates.find(({ name }) => name === c.req.query('template'))
+  if (chosen) {
+    const { files } = chosen
+    const given = (c.req.query('name') ?? '').trim()
+    const form = forms.read(files)
+    if (given === '' || !form) return show(c, null, { files })
+    const name = toAgentName(given) || given
+    const renamed = { ...form, name, ...(name !== given && { displayName: given.slice(0, 60) }) }
+    return show(c, null, {
+      files: forms.write(files, renamed),
+      nameNote: describeName(given, name),
+    })
+  }
+  const { frame } = await readPage(c, {})
+  if (!frame.viewer) throw grantErrors.signIn()
+  requireCreator(frame.viewer)
+  return sendPage(c, <TemplatesPage frame={frame} templates={templates} />)
+}
+
+/** Returns a text as the name of an agent; empty when nothing of it can stand in one. */
+const toAgentName = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-/, '')
+    .slice(0, 32)
+    .replace(/-$/, '')
+
+const describeName = (given: string, name: string): string | undefined =>
+  given === name
+    ? undefined
+    : `People mention it as @${name}: names have a-z, 0-9 and - only. It is shown as ${given}.`
+
+/** What the form shows besides the saved definition. */
+interface Shown {
+  /** What became of the name that was typed for a new agent; absent: it is as it was. */
+  nameNote?: string | undefined
+  /** Whether the files are shown as a form, where they can be. Default: true */
+  isForm?: boolean
+  /** What was typed into the form, with its errors; absent: what the files say. */
+  filled?: FilledForm
+  /** Absent: those of the current version. */
+  files?: DefinitionFiles
+  /** The version that the author started from; absent: the current one. */
+  base?: number
+  problems?: ErrorDetail[]
+  problem?: FormProblem
+  isConflict?: boolean
+}
+
+/** Reads what the form needs, for admins and the owner. @param name null for a new agent */
+async function readEditor(c: PageContext, name: string | null, isConflict: boolean) {
+  const { frame, answers } = await readPage(c, {
+    definition: name === null ? null : selectDefinition({ name }),
+    versions: name !== null && isConflict ? selectVersions({ name }) : null,
+    policies: selectPolicies({ name }),
+    connections: c.var.context.models.selectConnections(),
+  })
+  const { definition = null, versions, policies, connections } = answers
+  if (!frame.viewer) throw grantErrors.signIn()
+  if (name === null) requireCreator(frame.viewer)
+  else requireEditor(frame.viewer, definition?.ownerId ?? null)
+  if (name !== null && !definition) throw definitionErrors.notFound()
+  return { frame, definition, versions: versions ?? [], policies, connections }
+}
+
+/** Checks files that were submitted; saved files have been checked. */
+async function check(c: PageContext, { files, filled, problems = [] }: Shown) {
+  if (!files || problems.length > 0 || hasErrors(filled)) return { facts: null, problems }
+  const result = await c.var.context.agents.checkDefinition(files)
+  return result.ok ? { facts: result.facts, problems } : { facts: null, problems: result.problems }
+}
+
+type Editor = Awaited<ReturnType<typeof readEditor>>
+
+/** Returns the files as a form; null when they are shown as text, or have no form. */
+async function toFields(
+  { context }: PageContext['var'],
+  files: DefinitionFiles,
+  { policies, connections }: Pick<Editor, 'policies' | 'connections'>,
+) {
+  const agent = context.agents.forms.read(files)
+  if (!agent) return null
+  const [row] = policies
+  if (row) await context.tools.refresh(toEffectivePolicy(row))
+  return {
+    agent,
+    models: listModelChoices(context.agents.models, connections, agent.model),
+    tools: listToolChoices(context.tools.servers, agent.grants),
+    programs: context.agents.forms.programs,
+  }
+}
+
+/** @param name null for a new agent */
+async function show(
+  c: PageContext,
+  name: string | null,
+  shown: Shown,
+  status = 200,
+): Promise<Response> {
+  const { isConflict = false, isForm = true, filled } = shown
+  const { agents, clock } = c.var.context
+  const { frame, definition, versions, policies, connections } = await readEditor(
+    c,
+    name,
+    isConflict,
+  )
+  const read = (version: { etag: string } | undefined | null) =>
+    name !== null && version ? agents.readDefinition(name, version.etag) : null
+  const current = await read(definition)
+  const { facts, problems } = await check(c, shown)
+  const files = shown.files ?? current ?? {}
+  const fields = isForm ? await toFields(c.var, files, { policies, connections }) : null
+  const latest = definition?.version ?? 0
+  const { base = latest } = shown
+  const started = await read(versions.find(({ version }) => version === base))
+  const request = facts && { current, files, facts, policies }
+  return sendPage(
+    c,
+    <EditPage
+      frame={frame}
+      name={definition?.name ?? null}
+      base={isConflict ? latest : base}
+      files={files}
+      form={toFormState(files, fields?.agent ?? null, { ...shown, problems })}
+      fields={fields}
+      nameNote={shown.nameNote}
+      entries={facts ? agents.schedules.list(files, clock.now()) : []}
+      problems={problems}
+      warnings={facts?.warnings ?? []}
+      isSaved={c.req.method === 'GET' && c.req.query('saved') !== undefined}
+      preview={request && (await previewDefinition(c.var.context, request))}
+      conflict={started && current && { from: base, diffs: diffFiles(started, current) }}
+    />,
+    (problems.length > 0 || hasErrors(filled)) && status === 200 ? 422 : status,
+  )
+}
+
+/** Reads what was sent: files as they were typed, or a form that is written into the files that it showed. */
+function readSubmitted(
+  c: PageContext,
+  name: string | null,
+  read: (name: string) => string,
+): SubmittedDefinition & Pick<Shown, 'isForm' | 'filled'> {
+  const sent = readDefinitionForm(read)
+  if (read('view') !== 'form') return { ...sent, isForm: false }
+  const shown = unpackFiles(read('files'), read(promptFile))
+  const options = { isNew: name === null, offered: readList(read('offered')) }
+  const filled = fillForm(c.var.context.agents.forms, shown, read, options)
+  return filled
+    ? { ...sent, files: filled.files, isForm: true, filled }
+    : { ...sent, files: shown, isForm: false }
+}
+
+/** Handles the form: adds a skill, checks, or saves. */
+async function submit(c: PageContext, name: string | null): Promise<Response> {
+  const viewer = await requireViewer(c, 'write')
+  if (name === null) requireCreator(viewer)
+  const read = await readForm(c)
+  const submitted = readSubmitted(c, name, read)
+  const { files, base, filled } = submitted
+  const action = read('do')
+  if (action === 'add_skill') {
+    const added = addSkill(files, read('new_skill').trim())
+    const isForm = false
+    if ('files' in added) return show(c, name, { files: added.files, base, isForm })
+    const problem = { message: 'The skill was not added.', hint: added.error }
+    return show(c, name, { files, base, problem, isForm }, 400)
+  }
+  if (hasErrors(filled)) return show(c, name, submitted)
+  if (action === 'files' || action === 'form') {
+    return show(c, name, { files, base, isForm: action === 'form' })
+  }
+  if (action !== 'save') return show(c, name, submitted)
+  try {
+    const saved = await runFormOnce(c, viewer, 'definitions.save', () =>
+      save(c, viewer, name, submitted),
+    )
+    return c.redirect(name === null ? accountPath(saved) : `${editPath(saved)}?saved`, 303)
+  } catch (error) {
+    return showRejected(c, name, submitted, error)
+  }
+}
+
+/** Saves a definition and returns its name. */
+async function save(
+  c: PageContext,
+  editor: Saver,
+  name: string | null,
+  { files, base, allowGrants }: SubmittedDefinition,
+): Promise<string> {
+  const { context } = c.var
+  const options = { baseVersion: base, allowGrants }
+  const target = name ?? (await readName(c, files))
+  const { name: saved } = await saveDefinition(context, editor, target, files, options)
+  return saved
+}
+
+/** Returns the name in the files of a new agent. @throws INVALID_DEFINITION */
+async function readName(c: PageContext, files: DefinitionFiles): Promise<string> {
+  const check = await c.var.context.agents.checkDefinition(files)
+  if (check.ok) return check.facts.name
+  throw definitionErrors.invalid('the new agent', check.problems)
+}
+
+/** Deletes the agent after its name was typed to confirm. What it wrote stays. */
+async function remove(c: PageContext): Promise<Response> {
+  const viewer = await requireViewer(c, 'write')
+  const read = await readForm(c)
+  const name = nameOf(c)
+  if (read('confirm').trim() !== name) throw peopleErrors.wrongConfirmation()
+  await deleteAsOwner(c.var.context, viewer, toActor(viewer, null), name, { words: 'keep' })
+  return c.redirect('/agents', 303)
+}
+
+/** Shows the form of a definition that was not saved, with what was typed. */
+function showRejected(
+  c: PageContext,
+  name: string | null,
+  { files, base, isForm, filled }: ReturnType<typeof readSubmitted>,
+  error: unknown,
+): Promise<Response> {
+  const { code, details = [], status } = toAppError(error)
+  const kept: Shown = { files, base, ...(isForm && filled ? { filled } : { isForm: false }) }
+  if (code === 'INVALID_DEFINITION') return show(c, name, { ...kept, problems: details }, status)
+  if (code === 'CONFLICT' && name !== null) {
+    const problem = {
+      message: 'Somebody else saved this definition while you edited it.',
+      hint: 'Compare the changes below, then save again. Your text replaces theirs.',
+    }
+    return show(c, name, { ...kept, problem, isConflict: true }, 409)
+  }
+  if (code === 'FORBIDDEN' && details.length > 0) {
+    const problem = { message: toAppError(error).message, hint: toAppError(error).hint }
+    return show(c, name, { ...kept, problems: details, problem }, status)
+  }
+  if (!['CONFLICT', 'VALIDATION', 'RATE_LIMITED'].includes(code)) throw error
+  const { message, hint } = toProblem(error)
+  return show(c, name, { ...kept, problem: { message, hint } }, status)
+}
+
+interface EditPageProps {
   frame: Frame
   /** Null for a new agent. */
   name: string | null
@@ -28,14 +343,20 @@ export interface EditPageProps {
   problems: ErrorDetail[]
   warnings: ErrorDetail[]
   preview: DefinitionPreview | null
+  /** The schedules of the files, with their next times. */
+  entries: ScheduleEntry[]
+  /** The files as a form; null shows them as text. */
+  fields: Pick<AgentFieldsProps, 'agent' | 'models' | 'tools' | 'programs'> | null
+  /** What became of the name that was typed for a new agent. */
+  nameNote: string | undefined
   /** The viewer has just saved the version. */
   isSaved: boolean
   /** What others changed since the author started; null without a conflict. */
   conflict: { from: number; diffs: FileDiff[] } | null
 }
 
-/** The editor of an agent's definition: a text field for each file. Works without scripts. */
-export const EditPage: FC<EditPageProps> = (props) => {
+/** The editor of an agent's definition: a form, or a text field for each file. Works without scripts. */
+const EditPage: FC<EditPageProps> = (props) => {
   const { frame, name, files, form, problems, warnings, conflict } = props
   const title = name === null ? 'New agent' : `Edit ${name}`
   return (
@@ -51,13 +372,24 @@ export const EditPage: FC<EditPageProps> = (props) => {
       )}
       <div class="up4">
         <ErrorSummary problem={form.problem} />
+        {props.nameNote && (
+          <p class="note" role="status">
+            {props.nameNote}
+          </p>
+        )}
         {props.isSaved && (
           <p class="note" role="status">
             Saved as version {props.base}. New runs use it.
           </p>
         )}
       </div>
-      <ProblemList title="Problems" files={files} problems={problems} look="bad" />
+      <ProblemList
+        title="Problems"
+        files={files}
+        problems={problems.filter(({ path }) => !props.fields || findField(path) === null)}
+        look="bad"
+        isLinked={props.fields === null}
+      />
       {conflict && (
         <section class="block" aria-label="Changes by others">
           <h2>
@@ -67,7 +399,13 @@ export const EditPage: FC<EditPageProps> = (props) => {
         </section>
       )}
       <AdminFields of={props} />
-      <ProblemList title="Warnings" files={files} problems={warnings} look="warn" />
+      <ProblemList
+        title="Warnings"
+        files={files}
+        problems={warnings}
+        look="warn"
+        isLinked={props.fields === null}
+      />
       <DefinitionForm {...props} />
       {name !== null && (
         <details class="danger up6">
@@ -80,11 +418,20 @@ export const EditPage: FC<EditPageProps> = (props) => {
 }
 
 /** Says before saving which fields only an admin can set. */
-const AdminFields: FC<{ of: EditPageProps }> = ({ of: { frame, preview, problems, files } }) => {
+const AdminFields: FC<{ of: EditPageProps }> = ({ of }) => {
+  const { frame, preview, problems, files } = of
   const fields = preview?.adminFields ?? []
   if (frame.viewer?.isAdmin || problems.length > 0) return null
   const details = fields.map(({ path }) => ({ path, message: 'Only an admin can set this' }))
-  return <ProblemList title="Set by admins" files={files} problems={details} look="warn" />
+  return (
+    <ProblemList
+      title="Set by admins"
+      files={files}
+      problems={details}
+      look="warn"
+      isLinked={of.fields === null}
+    />
+  )
 }
 
 const DeleteAgent: FC<{ name: string }> = ({ name }) => (
@@ -115,20 +462,43 @@ const fieldNotes: Readonly<Record<string, string>> = {
     'Who the agent is and how it answers. {{name}} and other fields are filled in.',
 }
 
-const DefinitionForm: FC<EditPageProps> = ({ frame, name, base, files, form, preview }) => (
-  <form class="form wide up4" method="post" action={name === null ? newAgentPath : editPath(name)}>
-    <FormKey />
-    <input type="hidden" name="base" value={String(base)} />
+const DefinitionForm: FC<EditPageProps> = ({ frame, ...props }) => {
+  const { name, base, files, form, preview, entries, fields } = props
+  return (
+    <form
+      class="form wide up4"
+      method="post"
+      action={name === null ? newAgentPath : editPath(name)}
+    >
+      <FormKey />
+      <input type="hidden" name="base" value={String(base)} />
+      {preview && (
+        <PreviewBlock
+          preview={preview}
+          form={form}
+          isNew={name === null}
+          canAllow={frame.viewer?.isAdmin ?? false}
+          entries={entries}
+        />
+      )}
+      {preview && <Actions {...props} />}
+      {fields ? (
+        <>
+          <input type="hidden" name="view" value="form" />
+          <input type="hidden" name="files" value={packFiles(files)} />
+          <AgentFields name={name} form={form} {...fields} />
+        </>
+      ) : (
+        <FileFields files={files} form={form} />
+      )}
+      {(fields || !preview) && <Actions {...props} />}
+    </form>
+  )
+}
+
+const FileFields: FC<Pick<EditPageProps, 'files' | 'form'>> = ({ files, form }) => (
+  <>
     <input type="hidden" name="paths" value={JSON.stringify(listPaths(files))} />
-    {preview && (
-      <PreviewBlock
-        preview={preview}
-        form={form}
-        isNew={name === null}
-        canAllow={frame.viewer?.isAdmin ?? false}
-      />
-    )}
-    {preview && <Actions hasPreview name={name} />}
     {listPaths(files).map((path) => (
       <Field
         form={form}
@@ -159,22 +529,380 @@ const DefinitionForm: FC<EditPageProps> = ({ frame, name, base, files, form, pre
         </button>
       </p>
     </div>
-    {!preview && <Actions hasPreview={false} name={name} />}
-  </form>
+  </>
 )
 
-const Actions: FC<{ hasPreview: boolean; name: string | null }> = ({ hasPreview, name }) => (
-  <div class="acts">
-    <button type="submit" class={hasPreview ? 'btn' : 'btn go'} name="do" value="preview">
-      Check and preview
-    </button>
-    {hasPreview && (
-      <button type="submit" class="btn go" name="do" value="save">
-        {name === null ? 'Create agent' : 'Save'}
+const Actions: FC<Pick<EditPageProps, 'preview' | 'name' | 'fields'>> = (props) => {
+  const { preview, name, fields } = props
+  return (
+    <div class="acts">
+      <button type="submit" class={preview ? 'btn' : 'btn go'} name="do" value="preview">
+        Check and preview
       </button>
-    )}
-    <a class="ul" href={name === null ? '/agents' : accountPath(name)}>
-      Cancel
-    </a>
-  </div>
+      {preview && (
+        <button type="submit" class="btn go" name="do" value="save">
+          {nameSaving(preview, name === null)}
+        </button>
+      )}
+      <button type="submit" class="btn" name="do" value={fields ? 'files' : 'form'}>
+        {fields ? 'Edit as files' : 'Edit as a form'}
+      </button>
+      <a class="ul" href={name === null ? '/agents' : accountPath(name)}>
+        Cancel
+      </a>
+    </div>
+  )
+}
+
+/** Names what saving starts: work that nobody asks for costs money. */
+function nameSaving({ before, after }: DefinitionPreview, isNew: boolean): string {
+  const starts = [
+    after.exploration && !before?.exploration ? 'start exploring' : null,
+    after.schedules.length > 0 && (before?.schedules.length ?? 0) === 0
+      ? 'start its schedule'
+      : null,
+  ].filter((each) => each !== null)
+  return [isNew ? 'Create agent' : 'Save', ...starts].join(' and ')
+}
+
+/** Asks for a name and a template of a new agent. */
+const TemplatesPage: FC<{ frame: Frame; templates: readonly DefinitionTemplate[] }> = (props) => (
+  <Layout frame={props.frame} title="New agent" place="agents" sheet="admin">
+    <h1>New agent</h1>
+    <p class="lede">Choose what it starts from. You can change everything before it is created.</p>
+    <form class="form up4" action={newAgentPath}>
+      <Field
+        form={createForm({ name: '' })}
+        name="name"
+        label="Name"
+        maxlength={60}
+        autocomplete="off"
+        autocapitalize="none"
+        hint="People mention it with @ and this name. Tea Bot becomes tea-bot. Empty: the name of the template."
+      />
+      <fieldset>
+        <legend>Template</legend>
+        {props.templates.map(({ name, title, summary }, index) => (
+          <label class="check up2">
+            <input type="radio" name="template" value={name} checked={index === 0} />
+            <span>
+              <b>{title}</b>
+              <br />
+              <span class="meta">{summary}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <div class="acts">
+        <button type="submit" class="btn go">
+          Continue
+        </button>
+        <a class="ul" href="/agents">
+          Cancel
+        </a>
+      </div>
+    </form>
+  </Layout>
 )
+
+interface PreviewBlockProps {
+  preview: DefinitionPreview
+  form: FormState<string>
+  /** True for a definition that creates its agent. */
+  isNew: boolean
+  /** False for members: only admins allow grants. */
+  canAllow: boolean
+  /** The schedules of the definition with their next times. */
+  entries: ScheduleEntry[]
+}
+
+/** Shows what saving a definition changes: model, cost, grants, tools and lines. */
+const PreviewBlock: FC<PreviewBlockProps> = ({ preview, form, isNew, canAllow, entries }) => {
+  const { before, after } = preview
+  return (
+    <section class="block" id="changes" aria-label="Preview of changes">
+      <h2>{isNew ? 'The new agent' : 'Changes after saving'}</h2>
+      <dl class="def up3">
+        <dt>Name</dt>
+        <dd>@{after.name}</dd>
+        <dt>Model</dt>
+        <dd>
+          <Change before={before?.model} after={after.model} />
+        </dd>
+        <dt>Budget a day</dt>
+        <dd>
+          <Change before={before && formatDayBudget(before)} after={formatDayBudget(after)} />
+        </dd>
+        <dt>One run at most</dt>
+        <dd>
+          <Change before={before && formatRunCost(before)} after={formatRunCost(after)} />
+        </dd>
+        <dt>Runs unasked</dt>
+        <dd>
+          <Change before={before && formatUnasked(before)} after={formatUnasked(after)} />
+        </dd>
+        <dt>Grants</dt>
+        <dd>
+          <Grants {...preview} />
+        </dd>
+        <dt>Tools</dt>
+        <dd>
+          <Tools {...preview} />
+        </dd>
+      </dl>
+      <AllowGrants preview={preview} form={form} canAllow={canAllow} />
+      {entries
+        .filter(({ isPaused }) => !isPaused)
+        .slice(0, schedulesShown)
+        .map((entry) => (
+          <NextRuns entry={entry} />
+        ))}
+      {entries.some(({ isPaused }) => !isPaused) && (
+        <ReachNote
+          facts={after}
+          notGranted={canAllow ? preview.denied : [...preview.denied, ...preview.allowable]}
+        />
+      )}
+      {!isNew && (
+        <>
+          <h3 class="up4">Changed lines</h3>
+          <FileDiffs
+            of={preview.diffs}
+            none="The files are the same as those of the current version."
+          />
+        </>
+      )}
+    </section>
+  )
+}
+
+/** Grants of the tools that post in this hub. */
+const writeGrants = ['hub:write', 'hub:*', '*']
+
+interface ReachNoteProps {
+  facts: DefinitionFacts
+  /** Requested grants that the policy does not grant. */
+  notGranted: string[]
+}
+
+/** Where the final answer of a scheduled run is read. */
+export const whereAnswersGo =
+  'If the run writes in no thread, its final answer goes to the inbox of whoever saved the schedule, with a link to the run.'
+
+/** Warns that an agent cannot post in a scheduled run, and says where its answer is read. */
+export const ReachNote: FC<ReachNoteProps> = ({ facts, notGranted }) => {
+  const { name, grants, isOffline } = facts
+  const requested = grants.filter((grant) => writeGrants.includes(grant))
+  const isGranted = requested.some((grant) => !notGranted.includes(grant))
+  if (isGranted && !isOffline) return null
+  return (
+    <p class="note up3">
+      {isGranted ? (
+        'The offline model only finds and quotes posts'
+      ) : (
+        <>
+          The {requested.length === 0 ? 'definition' : 'policy'} of {name} does not{' '}
+          {requested.length === 0 ? 'request' : 'grant'} <code>hub:write</code>
+        </>
+      )}
+      , so {name} posts nothing in this hub when its schedule is due. {whereAnswersGo}
+    </p>
+  )
+}
+
+/** Schedules whose next times are listed; `/schedules` lists them all. */
+const schedulesShown = 3
+
+const Change: FC<{ before: string | null | undefined; after: string }> = ({ before, after }) =>
+  before === undefined || before === null || before === after ? (
+    <span>{after}</span>
+  ) : (
+    <>
+      <s>
+        <span class="vh">before: </span>
+        {before}
+      </s>{' '}
+      <b>
+        <span class="vh">now: </span>
+        {after}
+      </b>
+    </>
+  )
+
+const formatDayBudget = ({ budget: { costPerDayMicrousd } }: DefinitionFacts): string =>
+  costPerDayMicrousd === null
+    ? 'no limit of its own; the budget of the hub applies'
+    : formatMoney(costPerDayMicrousd, 'budget')
+
+function formatUnasked({ exploration, schedules }: DefinitionFacts): string {
+  const causes = [
+    exploration ? 'explores' : null,
+    schedules.length > 0 ? `${schedules.length} scheduled` : null,
+  ].filter((cause) => cause !== null)
+  return causes.join(', ') || 'never'
+}
+
+const Grants: FC<DefinitionPreview> = ({ requestedMore, requestedLess, after }) => (
+  <ul>
+    {after.grants.length === 0 && requestedLess.length === 0 && <li>none requested</li>}
+    {after.grants
+      .filter((grant) => !requestedMore.includes(grant))
+      .map((grant) => (
+        <li>
+          <code>{grant}</code>
+        </li>
+      ))}
+    {requestedMore.map((grant) => (
+      <li class="gain">
+        requests <code>{grant}</code>
+      </li>
+    ))}
+    {requestedLess.map((grant) => (
+      <li class="loss">
+        no longer requests <code>{grant}</code>
+      </li>
+    ))}
+  </ul>
+)
+
+const Tools: FC<DefinitionPreview> = ({ tools: { gains, loses }, gainsIfAllowed }) => (
+  <ul>
+    {[gains, loses, gainsIfAllowed].every((list) => list.length === 0) && (
+      <li>no tool gained or lost</li>
+    )}
+    {gains.map((tool) => (
+      <li class="gain">
+        can use <code>{tool}</code>
+      </li>
+    ))}
+    {gainsIfAllowed.map((tool) => (
+      <li>
+        can use <code>{tool}</code> once its grant is allowed
+      </li>
+    ))}
+    {loses.map((tool) => (
+      <li class="loss">
+        can no longer use <code>{tool}</code>
+      </li>
+    ))}
+  </ul>
+)
+
+/** Offers to allow requested grants in the same step. */
+const AllowGrants: FC<Omit<PreviewBlockProps, 'isNew' | 'entries'>> = ({
+  preview,
+  form,
+  canAllow,
+}) => (
+  <>
+    {preview.denied.length > 0 && (
+      <p class="up3">
+        <span class="warn">Requested but not granted:</span>{' '}
+        <code>{preview.denied.join(', ')}</code>. The policy denies them, or they need a resource.
+      </p>
+    )}
+    {preview.allowable.length > 0 && !canAllow && (
+      <p class="up3">
+        <span class="warn">Requested but not granted:</span>{' '}
+        <code>{preview.allowable.join(', ')}</code>. An admin can allow them after you have saved.
+      </p>
+    )}
+    {preview.allowable.length > 0 && canAllow && (
+      <div class="up3">
+        <input type="hidden" name="allow_grants" value={JSON.stringify(preview.allowable)} />
+        <Checkbox
+          form={form}
+          name="allow"
+          label={
+            <span>
+              Allow <code>{preview.allowable.join(', ')}</code>, which the policy does not allow{' '}
+              {preview.after.name} yet
+            </span>
+          }
+        />
+        <p class="meta">The agent gets rules of its own with these grants added.</p>
+      </div>
+    )}
+  </>
+)
+
+interface ProblemListProps {
+  title: string
+  files: DefinitionFiles
+  problems: readonly ErrorDetail[]
+  look: 'bad' | 'warn'
+  /** Whether the page has a field for each file. */
+  isLinked: boolean
+}
+
+/** Lists problems of a definition by file, line and field, with the text of the line. */
+const ProblemList: FC<ProblemListProps> = ({ title, files, problems, look, isLinked }) =>
+  problems.length === 0 ? null : (
+    <section class="block" aria-label={title}>
+      <h2>{title}</h2>
+      <ul class="list tall">
+        {problems.map(({ path, message }) => {
+          const { file, line, field } = splitPlace(path)
+          const text = line === null ? undefined : files[file]?.split('\n')[line - 1]
+          return (
+            <li>
+              <p>
+                {files[file] === undefined || !isLinked ? (
+                  <code>{file}</code>
+                ) : (
+                  <a href={`#${encodeURIComponent(file)}`}>
+                    <code>{file}</code>
+                  </a>
+                )}
+                {line !== null && `, line ${line}`}
+                {field && (
+                  <>
+                    , <code>{field}</code>
+                  </>
+                )}
+                : <span class={look}>{toSentence(message)}</span>
+              </p>
+              {text !== undefined && text.trim() !== '' && (
+                <pre class="code">
+                  {line} {text}
+                </pre>
+              )}
+            </li>
+          )
+        })}
+      </ul>
+    </section>
+  )
+
+/** Shows the changed lines of files, each with a sign and a colour. */
+export const FileDiffs: FC<{ of: FileDiff[]; none: string }> = ({ of, none }) => (
+  <>
+    {of.length === 0 && <p class="up2">{none}</p>}
+    {of.map((diff) => (
+      <figure class="up3">
+        <figcaption>
+          <code>{diff.path}</code>
+        </figcaption>
+        {diff.lines === null ? (
+          <p class="meta">{formatTooDifferent(diff)}</p>
+        ) : (
+          <DiffText lines={diff.lines} />
+        )}
+      </figure>
+    ))}
+  </>
+)
+
+/** Returns the most that a run can cost by its definition: the tokens of a run, and not more than its budget a day. */
+export function formatRunCost({
+  runCostMaxMicrousd,
+  activationTokensMax,
+  budget: { costPerDayMicrousd },
+}: DefinitionFacts): string {
+  const tokens = `${formatCount(activationTokensMax)} tokens`
+  if (runCostMaxMicrousd === null) return `${tokens}, of a model without a known price`
+  if (costPerDayMicrousd !== null && costPerDayMicrousd < runCostMaxMicrousd) {
+    return `${formatMoney(costPerDayMicrousd, 'budget')}, its budget a day, or ${tokens}`
+  }
+  return `${formatMoney(runCostMaxMicrousd, 'trace')} (${tokens})`
+}

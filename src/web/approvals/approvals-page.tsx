@@ -1,19 +1,26 @@
-import type { FC } from 'hono/jsx'
-import type { ResumePromise } from '../../hub/activations/resume-view'
-import { leadTexts, statusLabels } from '../../hub/approvals/approval-labels'
-import type { VisibleApproval } from '../../hub/approvals/redact-approval'
-import { formatToolName } from '../../hub/traces/run-labels'
-import { formatPlural } from '../../shared/format'
-import { ErrorSummary } from '../form/error-summary'
+import type { Child, FC } from 'hono/jsx'
+import { formatReason, leadTexts, statusLabels } from '../../hub/approvals/actions'
+import {
+  type ArgumentPart,
+  escapeInvisible,
+  type VisibleApproval,
+} from '../../hub/approvals/arguments'
+import { formatPayers } from '../../hub/budgets/usage-view'
+import { tierLabels } from '../../hub/grants/policy'
+import { formatToolName } from '../../hub/rules/traces'
+import { isCostShown, type ResumePromise } from '../../hub/runs/resume-queries'
+import { approvals as limits } from '../../shared/config'
+import { formatDuration, formatExact, formatMoney, formatPlural, toIso } from '../../shared/format'
+import { activationPath, connectPath, postPath } from '../../shared/paths'
+import { ErrorSummary } from '../form/fields'
 import type { FormProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { AccountLink } from '../parts/account-link'
-import { RelativeTime } from '../parts/relative-time'
-import { ApprovalStep } from './approval-step'
-import { groupByStep } from './group-by-step'
+import { AccountLink } from '../parts/links'
+import { formatDeciders } from '../parts/run-lines'
+import { RelativeTime } from '../parts/times'
 
-export interface ApprovalsPageProps {
+interface ApprovalsPageProps {
   frame: Frame
   /** Newest first. */
   pending: VisibleApproval[]
@@ -87,7 +94,7 @@ const Decided: FC<{ rows: VisibleApproval[]; now: number }> = ({ rows, now }) =>
             <span>{formatToolName(row.tool)}</span>
             <strong>{statusLabels[row.status]}</strong>
             {row.scope === 'activation' && <span>for its run</span>}
-            {row.decidedBy && <span>by {row.decidedBy}</span>}
+            {row.decidedBy && <span>by {row.decidedBy.name}</span>}
             {row.decidedAt !== null && <RelativeTime at={row.decidedAt} now={now} />}
           </div>
           {row.note && <p>{row.note}</p>}
@@ -96,3 +103,261 @@ const Decided: FC<{ rows: VisibleApproval[]; now: number }> = ({ rows, now }) =>
     </ul>
   </section>
 )
+
+interface StepProps {
+  /** The calls of one step. */
+  calls: VisibleApproval[]
+  now: number
+  canDecide: boolean
+  viewerName: string | null
+  /** Names of those who can decide. */
+  deciders: readonly string[]
+  /** The page to return to. */
+  next: string
+  /** What resuming each run would cost, by its id. */
+  promises: ReadonlyMap<string, ResumePromise>
+}
+
+/** Shows the calls of one step, each with its decision, and one decision for all below them. */
+export const ApprovalStep: FC<StepProps> = (props) => {
+  const { calls, canDecide } = props
+  return (
+    <>
+      {calls.map((row) => (
+        <Call {...props} row={row} />
+      ))}
+      {canDecide && calls.length > 1 && <AllForm {...props} />}
+    </>
+  )
+}
+
+const Call: FC<StepProps & { row: VisibleApproval }> = (props) => {
+  const { row, now, canDecide } = props
+  const promise = props.promises.get(row.activationId ?? '')
+  return (
+    <article class="up5" data-row>
+      <div class="by">
+        <AccountLink name={row.agentName} kind={row.agentKind} />
+        <span>requests to use</span>
+        <strong>{formatToolName(row.tool)}</strong>
+        <RelativeTime at={row.createdAt} now={now} />
+      </div>
+      {row.isRedacted ? (
+        <p class="meta up2">Arguments are shown only to admins and the agent’s owner.</p>
+      ) : (
+        <ArgumentsBlock parts={row.showArguments(2)} />
+      )}
+      <dl class="def">
+        <dt>Grant</dt>
+        <dd>
+          <code>{escapeInvisible(row.grant)}</code>, {tierLabels[row.tier].effect}
+        </dd>
+        {promise && (
+          <ResumeLine
+            of={promise}
+            tool={row.tool}
+            agentName={row.agentName}
+            viewerName={props.viewerName}
+            canDecide={canDecide}
+          />
+        )}
+        <Reasons row={row} isAdmin={canDecide} />
+        <dt>Requested in</dt>
+        <dd>
+          <Place row={row} />
+        </dd>
+        <dt>Expires</dt>
+        <dd>
+          <time datetime={toIso(row.expiresAt)} title={formatExact(row.expiresAt)}>
+            in {formatDuration(row.expiresAt - now)}
+          </time>
+          ; then denied
+        </dd>
+      </dl>
+      {canDecide ? (
+        <DecisionForm {...props} />
+      ) : (
+        <p class="meta up2">Waiting for {formatDeciders(props.deciders)}.</p>
+      )}
+    </article>
+  )
+}
+
+/** Says why the call requires approval, with a link to the rule for those who may change it. */
+const Reasons: FC<{ row: VisibleApproval; isAdmin: boolean }> = ({ row, isAdmin }) =>
+  row.reasons.length > 0 && (
+    <>
+      <dt>Why</dt>
+      <dd>
+        {row.reasons.map((reason) => escapeInvisible(formatReason(reason))).join(' ')}
+        {isAdmin && row.reasons.some(({ kind }) => kind === 'policy') && (
+          <>
+            {' '}
+            <a class="ul" href={`/policy/${encodeURIComponent(row.agentName)}#require_approval`}>
+              Edit policy
+            </a>
+          </>
+        )}
+      </dd>
+    </>
+  )
+
+const Place: FC<{ row: VisibleApproval }> = ({ row }) => {
+  const run = row.activationId ?? row.runId
+  return (
+    <>
+      {row.postId && (
+        <a class="ul" href={postPath(row.postId)}>
+          <bdi>{row.postTitle}</bdi>
+        </a>
+      )}
+      {row.postId && run && ' · '}
+      {run && (
+        <a class="ul" href={activationPath(run)}>
+          run so far
+        </a>
+      )}
+      {run && !row.activationId && ' · '}
+      {!row.activationId &&
+        `external call; its caller has to repeat it ${run ? 'in this run ' : ''}after approval`}
+    </>
+  )
+}
+
+const DecisionForm: FC<StepProps & { row: VisibleApproval }> = ({ row, next }) => {
+  const field = `note-${row.row}`
+  return (
+    <form class="form decide up3" method="post" action={approvalPath(row.id)}>
+      <input type="hidden" name="next" value={next} />
+      <div>
+        <label for={field}>Note for the agent (optional)</label>
+        <input id={field} name="note" data-max={limits.noteCharsMax} autocomplete="off" />
+      </div>
+      <div class="acts">
+        <button type="submit" class="btn go" name="decision" value="approve">
+          Approve once
+        </button>
+        {row.activationId && (
+          <button type="submit" class="btn" name="decision" value="approve_activation">
+            Approve this tool for the run
+          </button>
+        )}
+        <button type="submit" class="btn" name="decision" value="deny">
+          Deny
+        </button>
+        <a class="ul" href={rulePath(row.id)}>
+          Approve, and don’t ask again…
+        </a>
+      </div>
+      {row.activationId && (
+        <p class="meta">
+          For the run: also its other calls of {formatToolName(row.tool)} with the grant{' '}
+          <code>{escapeInvisible(row.grant)}</code>, whatever their arguments.
+        </p>
+      )}
+    </form>
+  )
+}
+
+/** One decision for exactly the calls that the page shows. */
+const AllForm: FC<StepProps> = ({ calls, next }) => {
+  const [first] = calls
+  const field = `note-all-${first?.row ?? 0}`
+  const count = formatPlural(calls.length, 'call', 'calls')
+  return (
+    <form class="form up5" method="post" action="/approvals">
+      <input type="hidden" name="next" value={next} />
+      <input type="hidden" name="ids" value={JSON.stringify(calls.map(({ id }) => id))} />
+      <div>
+        <label for={field}>Note for all {count} of this step (optional)</label>
+        <input id={field} name="note" data-max={limits.noteCharsMax} autocomplete="off" />
+      </div>
+      <div class="acts">
+        <button type="submit" class="btn go" name="decision" value="approve">
+          Approve all {count}
+        </button>
+        <button type="submit" class="btn" name="decision" value="deny">
+          Deny all {count}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+/** Shows the arguments of a call whole; each masked secret opens without a script. */
+export const ArgumentsBlock: FC<{ parts: ArgumentPart[] }> = ({ parts }) => (
+  <div class="code up2" dir="ltr">
+    {parts.map((part) => showPart(part))}
+  </div>
+)
+
+function showPart(part: ArgumentPart): Child {
+  if (part.kind === 'text') return part.isRightToLeft ? <bdi>{part.text}</bdi> : part.text
+  return (
+    <details class="secret">
+      <summary>{part.mask}</summary>
+      <span>{part.text}</span>
+    </details>
+  )
+}
+
+/** Who acts on whose behalf when a call is approved, what the run can cost at most, and which budgets pay. */
+const ResumeLine: FC<{
+  of: ResumePromise
+  tool: string
+  agentName: string
+  viewerName: string | null
+  canDecide: boolean
+}> = ({ of, tool, agentName, viewerName, canDecide }) => {
+  const names = of.requesters.map(({ name }) => `@${name}`).join(', ')
+  const account = of.findAccount(tool)
+  return (
+    <>
+      <dt>Acts</dt>
+      <dd>
+        {agentName} for {names || 'the hub'}
+        {account && `, as ${names} at ${account.service}`}
+        {account && !account.isConnected && (
+          <>
+            {', where no account is connected. '}
+            {viewerName !== null && of.requesters.some(({ name }) => name === viewerName) && (
+              <a class="ul" href={connectPath(account.service)}>
+                Connect your account at {account.service}
+              </a>
+            )}
+          </>
+        )}
+      </dd>
+      <dt>Cost</dt>
+      <dd>{isCostShown(of, canDecide) ? formatCost(of) : `Paid by ${formatPayers(of.paidBy)}.`}</dd>
+    </>
+  )
+}
+
+function formatCost({
+  isExhausted,
+  reservedMicrousd,
+  freeMicrousd,
+  paidBy,
+}: ResumePromise): string {
+  const payers = formatPayers(paidBy)
+  if (isExhausted) return `A budget is used up, so no model is called (${payers}).`
+  if (freeMicrousd <= 0) return `No money is left until other runs end (${payers}).`
+  const first =
+    reservedMicrousd > 0 ? `at most ${formatMoney(reservedMicrousd, 'thread')}` : 'nothing'
+  return `The next model call costs ${first}, the rest of the run at most ${formatMoney(freeMicrousd, 'thread')}: what its budgets leave (${payers}).`
+}
+
+/**
+ * Groups pending approvals by the step of the run that requested them, each step in the order of its calls.
+ * A run waits with the calls of one step only; a call of an external program is a step of its own.
+ */
+function groupByStep(rows: readonly VisibleApproval[]): VisibleApproval[][] {
+  const groups = Map.groupBy(rows, ({ id, activationId }) => activationId ?? id)
+  return [...groups.values()].map((calls) => calls.toSorted((a, b) => a.row - b.row))
+}
+
+const approvalPath = (id: string): string => `/approvals/${encodeURIComponent(id)}`
+
+/** Path of the form that approves a call and creates a standing rule. */
+export const rulePath = (id: string): string => `${approvalPath(id)}/rule`

@@ -1,21 +1,23 @@
 import type { Hono } from 'hono'
-import { resumeStatements } from '../../hub/activations/resume-queries'
-import { toResumePromises } from '../../hub/activations/resume-view'
-import { submitDecision, submitDecisions } from '../../hub/approvals/actions'
-import { selectDeciders } from '../../hub/approvals/decider-queries'
-import { approvalErrors } from '../../hub/approvals/errors'
-import { decisionBody, decisionsBody } from '../../hub/approvals/inputs'
-import { type ApprovalRow, selectApprovals } from '../../hub/approvals/queries'
-import { redactApproval } from '../../hub/approvals/redact-approval'
+import {
+  approvalErrors,
+  decisionBody,
+  decisionsBody,
+  submitDecision,
+  submitDecisions,
+} from '../../hub/approvals/actions'
+import { redactApproval } from '../../hub/approvals/arguments'
+import { type ApprovalRow, selectApprovals, selectDeciders } from '../../hub/approvals/queries'
 import { type HubEnv, readCredential, requireAdminViewer, toActor } from '../../hub/http/page-entry'
+import { resumeStatements, toResumePromises } from '../../hub/runs/resume-queries'
 import { approvals as limits } from '../../shared/config'
 import type { FormProblem } from '../form/form-state'
-import { toProblem } from '../form/to-problem'
+import { toProblem } from '../form/form-state'
 import { readForm } from '../frame/read-form'
+import { toLocalPath } from '../frame/requests'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { toLocalPath } from '../frame/to-local-path'
 import { ApprovalsPage } from './approvals-page'
-import { createRule, showRule } from './rule-pages'
+import { createRule, showRule } from './rule-page'
 
 const decidedShown = 15
 
@@ -93,7 +95,7 @@ async function showApprovals(
   const { frame, answers } = await readPage(c, {
     pending: selectApprovals(reader, { status: 'pending', before: null, limit: limits.pageMax }),
     all: selectApprovals(reader, { status: null, before: null, limit: limits.pageMax }),
-    deciders: selectDeciders(now),
+    deciders: selectDeciders({ now }),
     ...resumeStatements(credential, now),
   })
   const { viewer } = frame

@@ -1,25 +1,63 @@
+import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import type { AdminLogRow } from '../../hub/audit/admin-log-queries'
-import { formatPlural } from '../../shared/format'
-import { ErrorSummary } from '../form/error-summary'
-import { Field } from '../form/field'
+import { type HubEnv, readCredential } from '../../hub/http/page-entry'
+import {
+  type AdminLogList,
+  type AdminLogRow,
+  selectAdminLog,
+} from '../../hub/operations/audit-queries'
+import { adminLogFilter } from '../../hub/operations/audit-view'
+import { audit } from '../../shared/config'
+import { decodeKeyset, splitPage, toTimeKey } from '../../shared/cursor'
+import { formatPlural, toIso } from '../../shared/format'
+import { ErrorSummary, Field } from '../form/fields'
 import { createForm, type FormProblem } from '../form/form-state'
-import { AdminTabs } from '../frame/admin-tabs'
 import type { Frame } from '../frame/frame'
-import { Layout } from '../frame/layout'
-import { AccountLink } from '../parts/account-link'
-import { EmptyList } from '../parts/empty-list'
-import { Icon } from '../parts/icons'
-import { Pager } from '../parts/pager'
-import { RelativeTime } from '../parts/relative-time'
-import { TableHead } from '../parts/table-head'
+import { AdminTabs, Layout } from '../frame/layout'
+import { type PageContext, page, pageErrors, readPage, sendCsv, sendPage } from '../frame/send-page'
+import { formatCsv } from '../parts/csv'
+import { AccountLink } from '../parts/links'
+import { EmptyList, Pager, TableHead } from '../parts/lists'
+import { Icon } from '../parts/meter'
+import { RelativeTime } from '../parts/times'
+import { readFilter, requireFilter } from './audit-page'
 
-export const adminLogFields = ['account', 'action', 'target', 'since', 'until'] as const
+/** Registers `GET /admin/log` and `/admin/log.csv` with the same filter, for admins. */
+export function registerAdminLogPages(app: Hono<HubEnv>): void {
+  app.get('/admin/log', page(showLog))
+  app.get('/admin/log.csv', page(downloadLog))
+}
+
+async function showLog(c: PageContext): Promise<Response> {
+  const { filter, ...read } = readFilter(c, adminLogFields, adminLogFilter)
+  const before = decodeKeyset('/admin/log', c.req.query('cursor'))
+  const { frame, rows } = await readRows(c, { ...filter, before, limit: audit.pageDefault + 1 })
+  const { page: shown, next } = splitPage(rows, audit.pageDefault, '/admin/log', toTimeKey)
+  const props = { frame, rows: shown, next, ...read }
+  return sendPage(c, <AdminLogPage {...props} />, read.problem ? 400 : 200)
+}
+
+async function downloadLog(c: PageContext): Promise<Response> {
+  const filter = requireFilter(c, adminLogFields, adminLogFilter)
+  const { rows } = await readRows(c, { ...filter, before: null, limit: audit.csvRowsMax })
+  return sendCsv(c, 'rookery-admin-log.csv', formatAdminLogCsv(rows))
+}
+
+async function readRows(c: PageContext, list: AdminLogList) {
+  const credential = await readCredential(c)
+  const caller = { credential, now: c.var.context.clock.now() }
+  const { frame, answers } = await readPage(c, { rows: selectAdminLog(caller, list) })
+  if (!frame.viewer) throw pageErrors.signInRequired()
+  if (!frame.viewer.isAdmin) throw pageErrors.adminRequired()
+  return { frame, rows: answers.rows }
+}
+
+const adminLogFields = ['account', 'action', 'target', 'since', 'until'] as const
 
 /** The values of the filter form; '' for empty fields. */
-export type AdminLogValues = Record<(typeof adminLogFields)[number], string>
+type AdminLogValues = Record<(typeof adminLogFields)[number], string>
 
-export interface AdminLogPageProps {
+interface AdminLogPageProps {
   frame: Frame
   rows: AdminLogRow[]
   values: AdminLogValues
@@ -31,10 +69,10 @@ export interface AdminLogPageProps {
 }
 
 /** Lists what admins and moderators did, with the settings before and after. */
-export const AdminLogPage: FC<AdminLogPageProps> = (props) => {
+const AdminLogPage: FC<AdminLogPageProps> = (props) => {
   const { frame, rows, values, query, next, problem } = props
   return (
-    <Layout frame={frame} title="Admin log" place="admin" sheet="admin">
+    <Layout frame={frame} title="Admin log" place="admin/log" sheet="admin">
       <AdminTabs here="admin/log" isAdmin />
       <div class="head">
         <div>
@@ -92,8 +130,8 @@ const LogTable: FC<{ rows: AdminLogRow[]; now: number }> = ({ rows, now }) => (
             {row.reason && <div class="meta">{row.reason}</div>}
           </td>
           <td>
-            {row.accountName && row.accountKind ? (
-              <AccountLink name={row.accountName} kind={row.accountKind} />
+            {row.account ? (
+              <AccountLink name={row.account.name} kind={row.account.kind} />
             ) : (
               <code>{row.accountId}</code>
             )}
@@ -102,7 +140,7 @@ const LogTable: FC<{ rows: AdminLogRow[]; now: number }> = ({ rows, now }) => (
             <RelativeTime at={row.at} now={now} />
           </td>
           <td class="whole" data-l="Target">
-            {row.targetType} <code>{row.targetName ?? row.targetId}</code>
+            {row.targetType} <code>{row.target?.name ?? row.targetId}</code>
           </td>
           <td class="whole" data-l="Before">
             <Settings settings={row.before} />
@@ -126,3 +164,39 @@ const Settings: FC<{ settings: Record<string, unknown> | null }> = ({ settings }
     ))}
   </>
 )
+
+const headers = [
+  'time_utc',
+  'account',
+  'account_id',
+  'action',
+  'target_type',
+  'target',
+  'target_id',
+  'reason',
+  'before',
+  'after',
+  'id',
+]
+
+const toJson = (settings: object | null): string | null =>
+  settings === null ? null : JSON.stringify(settings)
+
+/** Returns entries of the admin log as CSV. */
+const formatAdminLogCsv = (rows: AdminLogRow[]): string =>
+  formatCsv([
+    headers,
+    ...rows.map((row) => [
+      toIso(row.at),
+      row.account?.name ?? null,
+      row.accountId,
+      row.action,
+      row.targetType,
+      row.target?.name ?? null,
+      row.targetId,
+      row.reason,
+      toJson(row.before),
+      toJson(row.after),
+      row.id,
+    ]),
+  ])

@@ -1,22 +1,28 @@
 import type { Hono } from 'hono'
-import { selectLatestActivations } from '../../hub/activations/page-queries'
-import { archiveName, readRecords, toArchiveView } from '../../hub/archive/archive-view'
-import { selectFiles } from '../../hub/archive/queries'
-import { selectArchivedCalls } from '../../hub/budgets/archived-call-queries'
 import { selectBudgets } from '../../hub/budgets/page-queries'
 import { selectRequesterLines } from '../../hub/budgets/requester-queries'
-import { toRequesterSpending } from '../../hub/budgets/requester-view'
-import { usageViewStatements } from '../../hub/budgets/usage-queries'
-import { formatIsoDay, parseUsageView } from '../../hub/budgets/usage-view'
+import {
+  type ArchivedCall,
+  selectArchivedCalls,
+  type UsageTotals,
+  usageViewStatements,
+} from '../../hub/budgets/usage-queries'
+import {
+  formatIsoDay,
+  parseUsageView,
+  toRequesterSpending,
+  type UsageView,
+} from '../../hub/budgets/usage-view'
 import { type HubEnv, readCredential, readReader } from '../../hub/http/page-entry'
-import { pageErrors } from '../frame/page-errors'
-import { sendCsv } from '../frame/send-csv'
-import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { formatArchivedCalls } from './archived-calls-csv'
+import { selectFiles } from '../../hub/operations/archive-queries'
+import { archiveName, readRecords, toArchiveView } from '../../hub/operations/archive-view'
+import { selectLatestActivations } from '../../hub/runs/list-queries'
+import { toIso } from '../../shared/format'
+import { type PageContext, page, pageErrors, readPage, sendCsv, sendPage } from '../frame/send-page'
+import { formatCsv } from '../parts/csv'
+import { registerBudgetForms } from './budget-edit-page'
 import { BudgetsPage } from './budgets-page'
-import { composeChart } from './chart-data'
-import { registerBudgetForms } from './edit-pages'
-import { formatUsageCsv } from './usage-csv'
+import { composeChart, type UsageChart } from './spend-chart'
 
 /** Registers `GET /budgets`, `GET /budgets.csv`, the CSV of archived model calls and the forms of budgets. */
 export function registerBudgetPages(app: Hono<HubEnv>): void {
@@ -73,3 +79,78 @@ function readDay(text = ''): number | undefined {
   const at = Date.parse(text)
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(at) ? at : undefined
 }
+
+const sumHeaders = [
+  'calls',
+  'input_tokens',
+  'cached_tokens',
+  'output_tokens',
+  'unpriced_tokens',
+  'cost_usd',
+] as const
+
+/**
+ * Returns the numbers of a chart as CSV, with a line for each bucket and series that has calls. Cost is
+ * in dollars to the micro-dollar, and empty where no call has a price.
+ */
+function formatUsageCsv(view: UsageView, chart: UsageChart): string {
+  const headers = view.each === 'day' ? ['day_utc'] : ['from_day_utc', 'to_day_utc']
+  const rows = chart.buckets.flatMap(({ fromDay, toDay, cells }) => {
+    const days =
+      view.each === 'day'
+        ? [formatIsoDay(fromDay)]
+        : [formatIsoDay(fromDay), formatIsoDay(toDay - 1)]
+    return cells
+      .map((cell, place) => [...days, chart.series[place]?.name ?? '', ...writeSums(cell)])
+      .filter((_, place) => (cells[place]?.calls ?? 0) > 0)
+  })
+  return formatCsv([[...headers, view.by, ...sumHeaders], ...rows])
+}
+
+const writeSums = (sums: UsageTotals): (string | number)[] => [
+  sums.calls,
+  sums.inputTokens,
+  sums.cachedTokens,
+  sums.outputTokens,
+  sums.unpricedTokens,
+  sums.unpricedCalls === sums.calls ? '' : (sums.costMicrousd / 1_000_000).toFixed(6),
+]
+
+const headers = [
+  'time_utc',
+  'agent',
+  'activation_id',
+  'call',
+  'executor',
+  'model',
+  'task',
+  'input_tokens',
+  'cached_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'cost_usd',
+  'is_estimated',
+  'duration_ms',
+]
+
+/** Returns model calls as CSV. Cost is in dollars to the micro-dollar, and empty where a call has no price. */
+const formatArchivedCalls = (calls: ArchivedCall[]): string =>
+  formatCsv([
+    headers,
+    ...calls.map((call) => [
+      toIso(call.at),
+      call.agentName,
+      call.activationId,
+      call.call,
+      call.executor,
+      call.model,
+      call.task,
+      call.inputTokens,
+      call.cachedTokens,
+      call.outputTokens,
+      call.reasoningTokens,
+      call.isPriced ? (call.costMicrousd / 1_000_000).toFixed(6) : null,
+      call.isEstimated ? 'yes' : 'no',
+      call.durationMs,
+    ]),
+  ])

@@ -1,5 +1,21 @@
-// Keeps drafts: the text of a field with data-draft survives a reload until its form is submitted.
+// Keeps drafts: the text of a field with data-draft survives a reload until the hub has taken it, which it answers
+// by a redirect to another page than the one for signing in. Without a connection the text is there again.
 const storeKey = (field) => `draft:${location.pathname}:${field.dataset.draft}`
+const sentKey = 'drafts sent'
+const forgetTaken = () => {
+  const sent = sessionStorage.getItem(sentKey)
+  if (sent === null) return
+  sessionStorage.removeItem(sentKey)
+  const isTaken = performance.getEntriesByType('navigation')[0]?.redirectCount > 0
+  if (isTaken && location.pathname !== '/login') {
+    for (const key of JSON.parse(sent)) localStorage.removeItem(key)
+  }
+}
+try {
+  forgetTaken()
+} catch {
+  // Storage may be disabled.
+}
 for (const field of document.querySelectorAll('[data-draft]')) {
   try {
     if (!field.value) field.value = localStorage.getItem(storeKey(field)) ?? ''
@@ -10,7 +26,10 @@ for (const field of document.querySelectorAll('[data-draft]')) {
     // The script of the preview is loaded when somebody writes.
     const preview = field.form?.dataset.preview
     if (preview) field.addEventListener('input', () => import(preview), { once: true })
-    field.form?.addEventListener('submit', () => localStorage.removeItem(storeKey(field)))
+    field.form?.addEventListener('submit', () => {
+      const fields = [...field.form.querySelectorAll('[data-draft]')]
+      sessionStorage.setItem(sentKey, JSON.stringify(fields.map(storeKey)))
+    })
   } catch {
     // Storage may be disabled; then there are no drafts.
   }

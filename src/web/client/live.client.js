@@ -7,17 +7,28 @@ const announce = (text) => {
 
 const addComment = (comment) => {
   const copy = document.importNode(comment, true)
-  for (const child of copy.querySelectorAll('article.reply')) child.remove()
+  copy.querySelector('.branch')?.remove()
   const place = document.getElementById(comment.dataset.parent) ?? tree
   copy.classList.add('arrived')
   if (place === tree) tree.insertBefore(copy, tree.querySelector('[data-end]'))
-  else place.append(copy)
+  else findBranch(place, comment.parentElement).append(copy)
   return copy
+}
+
+// The place for replies to an entry, with their number as on the page that was read.
+const findBranch = (place, fresh) => {
+  if (!fresh.matches('.branch')) return place
+  const branch =
+    place.querySelector(':scope > .branch') ?? place.appendChild(document.importNode(fresh))
+  const [summary] = fresh.children
+  if (branch.firstElementChild) branch.firstElementChild.innerHTML = summary.innerHTML
+  else branch.append(document.importNode(summary, true))
+  return branch
 }
 
 // Shows what a moderator or an author changed of an entry, such as its removal. Replies stay where they
 // are, and so does an entry that is being typed into.
-const isOwnPart = (part) => !part.matches('article.reply')
+const isOwnPart = (part) => !part.matches('.branch')
 const update = (fresh) => {
   const shown = document.getElementById(fresh.id)
   if (shown?.dataset.v === fresh.dataset.v || !shown || shown.contains(document.activeElement))
@@ -26,6 +37,14 @@ const update = (fresh) => {
   shown.prepend(...[...document.importNode(fresh, true).children].filter(isOwnPart))
   shown.dataset.v = fresh.dataset.v
   announce('The thread has changed')
+}
+
+// Reads again when an agent that is to answer should have started: nothing announces that it has not.
+let startTimer
+const awaitStart = () => {
+  clearTimeout(startTimer)
+  const { wait } = document.querySelector('#notices').dataset
+  if (wait) startTimer = setTimeout(read, Number(wait))
 }
 
 let reading = null
@@ -47,9 +66,12 @@ const read = () => {
   return reading
 }
 
+// What arrives while nobody looks stays unread: the page is read again once somebody does.
+let isUnseen = false
 const readOnce = async () => {
+  isUnseen = document.hidden
   const answer = await fetch(tree.dataset.past ? location.href : location.pathname, {
-    headers: { accept: 'text/html' },
+    headers: { accept: 'text/html', ...(isUnseen && { purpose: 'prefetch' }) },
   })
   if (!answer.ok) return
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
@@ -57,10 +79,14 @@ const readOnce = async () => {
   const arrived = tree.dataset.past ? [] : [...page.querySelectorAll('article.reply[id]')]
   const added = arrived.filter(({ id }) => !document.getElementById(id)).map(addComment)
   page.querySelectorAll('[data-v]').forEach(update)
-  for (const id of ['count', 'stats', 'notices']) {
-    const fresh = document.importNode(page.getElementById(id), true)
-    document.getElementById(id).replaceChildren(...fresh.childNodes)
+  for (const id of ['count', 'stats', 'notices', 'hint']) {
+    const fresh = page.getElementById(id)
+    if (fresh)
+      document.getElementById(id)?.replaceChildren(...document.importNode(fresh, true).childNodes)
   }
+  const notices = page.getElementById('notices')
+  document.querySelector('#notices').dataset.wait = notices?.dataset.wait ?? ''
+  awaitStart()
   tree.dataset.comments = page.querySelector('[data-live]').dataset.comments
   syncBlocks(page)
   if (added.length === 0) return
@@ -158,6 +184,9 @@ const openLinkedComment = () => {
 }
 
 if (tree) {
+  // What closes menus and copies links is loaded when the first menu opens: the event does not bubble.
+  const loadMenus = ({ target }) => target.matches('.rare') && void import(tree.dataset.menus)
+  document.addEventListener('toggle', loadMenus, true)
   openLinkedComment()
   // Without a connection the page reads what is new each time it tries to connect, while somebody looks at it.
   listen(
@@ -165,5 +194,7 @@ if (tree) {
     handleEvent,
     () => document.hidden || read(),
   )
+  document.addEventListener('visibilitychange', () => isUnseen && read())
   for (const block of document.querySelectorAll('[data-activation]')) watch(block)
+  awaitStart()
 }

@@ -74,6 +74,7 @@ const attach = (field) => {
     event.preventDefault()
     event.stopPropagation()
   })
+  if (document.activeElement === field) show()
 }
 
 for (const field of document.querySelectorAll('[data-mentions]')) attach(field)

@@ -7,6 +7,7 @@ const attach = (form) => {
   let sent = 0
   const show = async () => {
     const number = ++sent
+    if (!form.checkValidity()) return place.replaceChildren()
     const answer = await fetch('/posts-preview', {
       method: 'POST',
       body: new URLSearchParams(new FormData(form)),

@@ -46,10 +46,6 @@ if (!globalThis.isSecureContext) {
 
 if (form && isSupported) {
   form.hidden = false
-  const zone = document.querySelector('input[name="timezone"]')
-  if (zone?.dataset.isUnset === '') {
-    zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone
-  }
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
     const message = form.querySelector('[data-message]')

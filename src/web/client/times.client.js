@@ -21,3 +21,8 @@ setInterval(() => {
     if (age >= 0 && age < 86400000) each.textContent = formatAge(age)
   }
 }, 1000)
+
+// A time zone that nobody has chosen yet is that of the browser; UTC without scripts.
+for (const field of document.querySelectorAll('input[data-is-unset]')) {
+  field.value = Intl.DateTimeFormat().resolvedOptions().timeZone
+}

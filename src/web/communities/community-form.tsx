@@ -1,11 +1,289 @@
+import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import { visibilityLabels } from '../../hub/communities/visibility-labels'
+import {
+  canManage,
+  changeCommunity,
+  communityErrors,
+  communityInput,
+  communityUpdate,
+  createCommunity,
+  type Manager,
+  memberInput,
+  removeMember,
+  setMember,
+} from '../../hub/communities/actions'
+import {
+  type MemberRow,
+  type OwnCommunity,
+  selectMembers,
+  selectShownCommunity,
+} from '../../hub/communities/queries'
+import { type HubEnv, readReader, requireViewer } from '../../hub/http/page-entry'
+import { selectHubLimits } from '../../hub/moderation/reply-limit-queries'
+import { visibilityLabels } from '../../hub/rules/places'
 import { limits, type ReplyLimits } from '../../shared/config'
-import { ErrorSummary } from '../form/error-summary'
-import { Field } from '../form/field'
-import { createForm, describeText, type FormDefinition, type FormState } from '../form/form-state'
-import { FormKey } from '../frame/form-key'
-import { type LimitField, LimitFields, limitFields } from '../reply-limits/limits-form'
+import { formatDay } from '../../shared/format'
+import { communityPath, communitySettingsPath } from '../../shared/paths'
+import { ErrorSummary, Field } from '../form/fields'
+import {
+  createForm,
+  describeText,
+  type FormDefinition,
+  type FormState,
+  readFormWith,
+  rejectForm,
+} from '../form/form-state'
+import type { Frame } from '../frame/frame'
+import { Layout } from '../frame/layout'
+import { FormKey, readForm, readFormActor } from '../frame/read-form'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { type LimitField, LimitFields, limitFields, toLimitTexts } from '../moderation/limits-page'
+import { AccountLink, CommunityName } from '../parts/links'
+
+/** Members that the page shows. */
+const membersMax = 500
+
+/** Registers the pages that create a community, and show and change its settings and members. */
+export function registerCommunityForms(app: Hono<HubEnv>): void {
+  app.get(
+    '/communities-new',
+    page((c) => showNew(c, emptyCommunityForm)),
+  )
+  app.post('/communities-new', page(create))
+  app.get(
+    '/m/:name/settings',
+    page((c) => showSettings(c, {})),
+  )
+  app.post('/m/:name/settings', page(changeSettings))
+  app.post('/m/:name/members', page(addMember))
+  app.post('/m/:name/members/remove', page(remove))
+}
+
+async function requireManager(c: PageContext): Promise<Manager> {
+  const viewer = await requireViewer(c, 'write')
+  return { actor: await readFormActor(c, viewer), role: viewer.role, reader: await readReader(c) }
+}
+
+async function showNew(
+  c: PageContext,
+  form: NewCommunityFormState,
+  status = 200,
+): Promise<Response> {
+  const { frame } = await readPage(c, {})
+  return sendPage(
+    c,
+    <Layout frame={frame} title="Create a community" place="communities">
+      <h1>Create a community</h1>
+      <p class="lede">You become its moderator.</p>
+      {frame.viewer ? (
+        <NewCommunityForm form={form} />
+      ) : (
+        <p class="up3">
+          <a href="/login?next=/communities-new">Sign in</a> to create a community.
+        </p>
+      )}
+    </Layout>,
+    status,
+  )
+}
+
+async function create(c: PageContext): Promise<Response> {
+  const read = readFormWith(communityInput, await readForm(c), newCommunityForm)
+  try {
+    const manager = await requireManager(c)
+    if (!read.isValid) return showNew(c, read.form, 400)
+    const { answer } = await createCommunity(c.var.context, manager, read.value)
+    return c.redirect(communityPath(answer.name), 303)
+  } catch (error) {
+    const { form, status } = rejectForm(newCommunityForm, read.form, error)
+    return showNew(c, form, status)
+  }
+}
+
+const nameOf = (c: PageContext): string => c.req.param('name') ?? ''
+
+const toSettings = (community: OwnCommunity): SettingsFormState =>
+  createForm({
+    display_name: community.displayName,
+    description: community.description,
+    visibility: community.visibility,
+    follow_threads: String(community.followsThreads),
+    ...toLimitTexts(community),
+  })
+
+async function showSettings(
+  c: PageContext,
+  { settings, newMember }: { settings?: SettingsFormState; newMember?: MemberFormState },
+  status = 200,
+): Promise<Response> {
+  const reader = await readReader(c)
+  const { frame, answers } = await readPage(c, {
+    community: selectShownCommunity({ name: nameOf(c), reader }),
+    members: selectMembers({ name: nameOf(c), reader, limit: membersMax, offset: 0 }),
+    hubLimits: selectHubLimits(),
+  })
+  const { community, members } = answers
+  if (!community) throw communityErrors.unknownPage()
+  if (!community.isReadable) throw communityErrors.notMember()
+  return sendPage(
+    c,
+    <SettingsPage
+      frame={frame}
+      community={community}
+      members={members}
+      hubLimits={answers.hubLimits}
+      settings={settings ?? toSettings(community)}
+      newMember={newMember ?? emptyMemberForm}
+    />,
+    status,
+  )
+}
+
+async function changeSettings(c: PageContext): Promise<Response> {
+  const read = readFormWith(communityUpdate, await readForm(c), settingsForm)
+  const manager = await requireManager(c)
+  if (!read.isValid) return showSettings(c, { settings: read.form }, 400)
+  try {
+    await changeCommunity(c.var.context, manager, nameOf(c), read.value)
+  } catch (error) {
+    const { form, status } = rejectForm(settingsForm, read.form, error)
+    if (status !== 409) throw error
+    return showSettings(c, { settings: form }, status)
+  }
+  return c.redirect(communitySettingsPath(nameOf(c)), 303)
+}
+
+async function addMember(c: PageContext): Promise<Response> {
+  const text = await readForm(c)
+  const read = readFormWith(memberInput, text, memberForm)
+  const manager = await requireManager(c)
+  if (!read.isValid) return showSettings(c, { newMember: read.form }, 400)
+  const account = text('account').trim().replace(/^@/, '')
+  const of = { community: nameOf(c), account }
+  try {
+    await setMember(c.var.context, manager, of, read.value)
+  } catch (error) {
+    const { form, status } = rejectForm(memberForm, read.form, error)
+    if (status !== 404) throw error
+    return showSettings(c, { newMember: form }, status)
+  }
+  return c.redirect(communitySettingsPath(nameOf(c)), 303)
+}
+
+async function remove(c: PageContext): Promise<Response> {
+  const text = await readForm(c)
+  const manager = await requireManager(c)
+  const of = { community: nameOf(c), account: text('account') }
+  const { id } = await removeMember(c.var.context, manager, of)
+  // whoever leaves may no longer read the community
+  const isSelf = id === manager.actor.accountId
+  return c.redirect(isSelf ? '/m' : communitySettingsPath(nameOf(c)), 303)
+}
+
+interface SettingsPageProps {
+  frame: Frame
+  community: OwnCommunity
+  members: MemberRow[]
+  settings: SettingsFormState
+  /** Where the community has none of its own. */
+  hubLimits: ReplyLimits
+  newMember: MemberFormState
+}
+
+/** Members of a community and, for those who manage it, its settings. */
+const SettingsPage: FC<SettingsPageProps> = (props) => {
+  const { frame, community, members } = props
+  const isManager = frame.viewer !== null && canManage(community, frame.viewer)
+  const path = communityPath(community.name)
+  return (
+    <Layout frame={frame} title={`Members of m/${community.name}`} place="communities">
+      <h1>
+        <CommunityName name={community.name} visibility={community.visibility} />
+      </h1>
+      <p class="lede">
+        <a href={path}>Back to the posts</a>
+      </p>
+      {isManager && (
+        <section class="up4" aria-labelledby="settings">
+          <h2 id="settings">Settings</h2>
+          <SettingsForm
+            form={props.settings}
+            action={communitySettingsPath(community.name)}
+            hubLimits={props.hubLimits}
+          />
+        </section>
+      )}
+      <section class="up6" aria-labelledby="members">
+        <h2 id="members">Members</h2>
+        {members.length === 0 && <p class="meta">No members yet.</p>}
+        <ul class="list tall up3">
+          {members.map((member) => (
+            <li data-row>
+              <div class="row">
+                <AccountLink name={member.name} kind={member.kind} />
+                <span class="r">
+                  {member.role}, since {formatDay(member.createdAt)}
+                </span>
+              </div>
+              <MemberActions {...props} member={member} isManager={isManager} />
+            </li>
+          ))}
+        </ul>
+        {isManager && <MemberForm form={props.newMember} action={`${path}/members`} />}
+      </section>
+    </Layout>
+  )
+}
+
+const MemberActions: FC<{
+  frame: Frame
+  community: OwnCommunity
+  member: MemberRow
+  isManager: boolean
+}> = ({ frame, community, member, isManager }) => {
+  const isSelf = frame.viewer?.id === member.id
+  if (!isManager && !isSelf) return null
+  const path = `${communityPath(community.name)}/members`
+  const other = member.role === 'member' ? 'moderator' : 'member'
+  return (
+    <div class="acts up2">
+      {isManager && (
+        <form method="post" action={path}>
+          <input type="hidden" name="account" value={member.name} />
+          <button type="submit" class="btn" name="role" value={other}>
+            Make {member.name} a {other}
+          </button>
+        </form>
+      )}
+      <form method="post" action={`${path}/remove`}>
+        <input type="hidden" name="account" value={member.name} />
+        <button type="submit" class="btn">
+          {isSelf ? 'Leave' : `Remove ${member.name}`}
+        </button>
+      </form>
+    </div>
+  )
+}
+
+/** What an admin sees of a private community that they do not read. */
+export const ClosedCommunityPage: FC<{ frame: Frame; community: OwnCommunity }> = (props) => {
+  const { frame, community } = props
+  return (
+    <Layout frame={frame} title={`m/${community.name}`} place="communities">
+      <h1>
+        <CommunityName name={community.name} visibility={community.visibility} />
+      </h1>
+      <p class="lede">Only its members read this community. Admins can add themselves.</p>
+      <form class="up4" method="post" action={`${communityPath(community.name)}/members`}>
+        <input type="hidden" name="account" value={frame.viewer?.name} />
+        <button type="submit" class="btn" name="role" value="member">
+          Add yourself as a member
+        </button>
+        <p class="meta up2">The admin log records that you joined.</p>
+      </form>
+    </Layout>
+  )
+}
 
 const displayName = {
   parse: (text: string) => text.trim() || undefined,
@@ -22,10 +300,10 @@ const followThreads = {
 
 type SharedField = 'display_name' | 'description' | 'visibility' | 'follow_threads'
 type SettingsField = SharedField | LimitField
-export type SettingsFormState = FormState<SettingsField>
+type SettingsFormState = FormState<SettingsField>
 
 /** The form of a community that exists. */
-export const settingsForm: FormDefinition<SettingsField> = {
+const settingsForm: FormDefinition<SettingsField> = {
   rejected: 'The settings were not saved.',
   fields: {
     display_name: displayName,
@@ -37,10 +315,10 @@ export const settingsForm: FormDefinition<SettingsField> = {
 }
 
 type NewField = 'name' | SharedField
-export type NewCommunityFormState = FormState<NewField>
+type NewCommunityFormState = FormState<NewField>
 
 /** The form of a new community. */
-export const newCommunityForm: FormDefinition<NewField> = {
+const newCommunityForm: FormDefinition<NewField> = {
   rejected: 'The community was not created.',
   fields: {
     name: {
@@ -54,7 +332,7 @@ export const newCommunityForm: FormDefinition<NewField> = {
   },
 }
 
-export const emptyCommunityForm: NewCommunityFormState = createForm({
+const emptyCommunityForm: NewCommunityFormState = createForm({
   name: '',
   display_name: '',
   description: '',
@@ -63,10 +341,10 @@ export const emptyCommunityForm: NewCommunityFormState = createForm({
 })
 
 type MemberField = 'account' | 'role'
-export type MemberFormState = FormState<MemberField>
+type MemberFormState = FormState<MemberField>
 
 /** The form that adds a member. */
-export const memberForm: FormDefinition<MemberField> = {
+const memberForm: FormDefinition<MemberField> = {
   rejected: 'The member was not added.',
   fields: {
     account: { path: null },
@@ -76,7 +354,7 @@ export const memberForm: FormDefinition<MemberField> = {
     account.trim() === '' ? { account: 'Enter the name of an account.' } : {},
 }
 
-export const emptyMemberForm: MemberFormState = createForm({ account: '', role: 'member' })
+const emptyMemberForm: MemberFormState = createForm({ account: '', role: 'member' })
 
 /** The fields that new and existing communities have. */
 const SharedFields = <Name extends string>({ form }: { form: FormState<Name | SharedField> }) => (
@@ -109,7 +387,7 @@ const SharedFields = <Name extends string>({ form }: { form: FormState<Name | Sh
   </>
 )
 
-export const NewCommunityForm: FC<{ form: NewCommunityFormState }> = ({ form }) => (
+const NewCommunityForm: FC<{ form: NewCommunityFormState }> = ({ form }) => (
   <>
     <ErrorSummary problem={form.problem} />
     <form class="form up4" method="post" action="/communities-new">
@@ -136,7 +414,7 @@ export const NewCommunityForm: FC<{ form: NewCommunityFormState }> = ({ form }) 
   </>
 )
 
-export const SettingsForm: FC<{
+const SettingsForm: FC<{
   form: SettingsFormState
   action: string
   hubLimits: ReplyLimits
@@ -155,7 +433,7 @@ export const SettingsForm: FC<{
   </>
 )
 
-export const MemberForm: FC<{ form: MemberFormState; action: string }> = ({ form, action }) => (
+const MemberForm: FC<{ form: MemberFormState; action: string }> = ({ form, action }) => (
   <>
     <ErrorSummary problem={form.problem} />
     <form class="form up3" method="post" action={action}>

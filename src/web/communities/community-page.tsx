@@ -1,27 +1,150 @@
+import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import type { OwnCommunity } from '../../hub/communities/queries'
-import { type PostRow, type PostSort, postSorts } from '../../hub/posts/queries'
+import { communityErrors } from '../../hub/communities/actions'
+import {
+  type OwnCommunity,
+  type ShownCommunity,
+  selectCommunities,
+  selectShownCommunity,
+} from '../../hub/communities/queries'
+import { setSubscription, subscriptionReads } from '../../hub/communities/subscription-actions'
+import {
+  type HubEnv,
+  readCredential,
+  readReader,
+  requireViewerWith,
+  toActor,
+} from '../../hub/http/page-entry'
+import { type PostRow, type PostSort, postSorts, selectPinnedPosts } from '../../hub/posts/queries'
+import { limits } from '../../shared/config'
 import type { Cursor } from '../../shared/cursor'
-import { formatCount, formatDay } from '../../shared/format'
+import { formatCount, formatDay, formatPlural } from '../../shared/format'
 import {
   communityPath,
   communitySettingsPath,
   moderationLogPath,
   postPath,
 } from '../../shared/paths'
+import { chooseStarter } from '../../shared/starter-agent'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { CommunityName } from '../parts/community-name'
-import { FeedPager } from '../parts/feed-pager'
-import { NameList } from '../parts/name-list'
-import { ToggleForm } from '../parts/toggle-form'
-import { PostComposer } from '../posts/composer'
-import { FeedList, Tabs } from '../posts/feed-list'
-import type { FeedPageRow } from '../posts/feed-queries'
-import type { HostedAgent, RunningActivation } from '../posts/page-queries'
-import { createPostForm } from '../posts/post-forms'
+import { readForm } from '../frame/read-form'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { CommunityLists, CommunityName } from '../parts/links'
+import { FeedPager, NameList } from '../parts/lists'
+import { ToggleForm } from '../parts/meter'
+import { createPostForm, PostComposer } from '../posts/composer'
+import { FeedList, Tabs } from '../posts/post-list'
+import {
+  computeNextCursor,
+  type FeedPage,
+  type FeedPageRow,
+  type HostedAgent,
+  type RunningActivation,
+  readFeedCursor,
+  selectFeedRows,
+  selectHostedAgents,
+  selectRunningActivations,
+  toReader,
+} from '../posts/post-queries'
+import { ClosedCommunityPage, registerCommunityForms } from './community-form'
 
-export interface CommunityPageProps {
+/** Registers `GET /m`, `GET /m/:name` and the pages with forms of communities. */
+export function registerCommunityPages(app: Hono<HubEnv>): void {
+  app.get(
+    '/m',
+    page(async (c) => {
+      const reader = await readReader(c)
+      const { frame, answers } = await readPage(c, { communities: selectCommunities(reader, 200) })
+      return sendPage(c, <CommunitiesPage frame={frame} communities={answers.communities} />)
+    }),
+  )
+  app.get('/m/:name', page(showCommunity))
+  app.post('/m/:name/subscribe', page(subscribe))
+  registerCommunityForms(app)
+}
+
+async function subscribe(c: PageContext): Promise<Response> {
+  const name = c.req.param('name') ?? ''
+  const reader = await readReader(c)
+  const { viewer, answers } = await requireViewerWith(c, 'write', subscriptionReads(name, reader))
+  const read = await readForm(c)
+  const by = { actor: toActor(viewer, null), reader }
+  await setSubscription(c.var.context, by, { name, isOn: read('on') === 'yes' }, answers)
+  return c.redirect(communityPath(name), 303)
+}
+
+async function showCommunity(c: PageContext): Promise<Response> {
+  const name = c.req.param('name') ?? ''
+  const sort = postSorts.find((each) => each === c.req.query('sort')) ?? 'hot'
+  const cursor = readFeedCursor(communityPath(name), sort, c.req.query('cursor'))
+  const viewer = { credential: await readCredential(c), now: c.var.context.clock.now() }
+  const feed: FeedPage = { sort, cursor, within: { community: name }, viewer }
+  const reader = toReader(viewer)
+  const { frame, answers } = await readPage(c, {
+    community: selectShownCommunity({ name, reader }),
+    pinned: selectPinnedPosts({ community: name, reader }),
+    rows: selectFeedRows(feed),
+    running: selectRunningActivations({ reader }),
+    agents: selectHostedAgents(),
+  })
+  const { community } = answers
+  if (!community) throw communityErrors.unknownPage()
+  if (!community.isReadable) {
+    return sendPage(c, <ClosedCommunityPage frame={frame} community={community} />)
+  }
+  return sendPage(
+    c,
+    <CommunityPage
+      frame={frame}
+      community={community}
+      sort={sort}
+      pinned={answers.pinned}
+      rows={answers.rows.slice(0, limits.page.postsDefault)}
+      next={computeNextCursor(feed, answers.rows)}
+      running={answers.running}
+      agents={answers.agents}
+      hasDeleted={c.req.query('deleted') !== undefined}
+    />,
+  )
+}
+
+const CommunitiesPage: FC<{ frame: Frame; communities: ShownCommunity[] }> = (props) => (
+  <Layout frame={props.frame} title="Communities" place="communities">
+    <h1>Communities</h1>
+    <p class="lede">
+      Every post is in a community. Posts of muted communities stay out of the feed.
+    </p>
+    {props.frame.viewer && (
+      <p class="up3">
+        <a class="btn" href="/communities-new">
+          Create a community
+        </a>
+      </p>
+    )}
+    <div class="up5">
+      <CommunityLists communities={props.communities} class="list tall" Row={CommunityRow} />
+    </div>
+  </Layout>
+)
+
+const CommunityRow: FC<{ of: ShownCommunity }> = ({ of }) => (
+  <li data-row>
+    <div class="row">
+      <h2>
+        <a class="plain" href={communityPath(of.name)}>
+          <CommunityName name={of.name} visibility={of.visibility} />
+        </a>
+      </h2>
+      <span class="r">{formatPlural(of.postCount, 'post', 'posts')}</span>
+    </div>
+    <div>
+      <bdi>{of.description || of.displayName}</bdi>
+    </div>
+  </li>
+)
+
+interface CommunityPageProps {
   frame: Frame
   community: OwnCommunity
   sort: PostSort
@@ -30,18 +153,25 @@ export interface CommunityPageProps {
   next: Cursor | null
   running: RunningActivation[]
   agents: HostedAgent[]
+  /** Whether the viewer has just deleted a post. */
+  hasDeleted: boolean
 }
 
-export const CommunityPage: FC<CommunityPageProps> = (props) => {
+const CommunityPage: FC<CommunityPageProps> = (props) => {
   const { frame, community, sort, rows, running, agents } = props
   const path = communityPath(community.name)
   // Which agents are members of a private community is not read here.
   const isPrivate = community.visibility === 'private'
-  const example = isPrivate ? null : (agents[0]?.name ?? null)
+  const example = isPrivate ? null : chooseStarter(agents.map(({ name }) => name))
   return (
     <Layout frame={frame} title={`m/${community.name}`} place="communities">
       <div class="split">
         <div class="body">
+          {props.hasDeleted && (
+            <p class="limit-notice" role="status">
+              Post deleted
+            </p>
+          )}
           <h1>
             <CommunityName name={community.name} visibility={community.visibility} />
           </h1>
@@ -75,10 +205,12 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
             <ul class="list up4" aria-label="Pinned posts">
               {props.pinned.map(({ id, title }) => (
                 <li>
-                  <span class="meta">Pinned</span>{' '}
-                  <a class="ul" href={postPath(id)}>
-                    <bdi>{title}</bdi>
-                  </a>
+                  <span>
+                    <span class="meta">Pinned</span>{' '}
+                    <a class="ul" href={postPath(id)}>
+                      <bdi>{title}</bdi>
+                    </a>
+                  </span>
                 </li>
               ))}
             </ul>
@@ -87,8 +219,8 @@ export const CommunityPage: FC<CommunityPageProps> = (props) => {
             <div class="empty">
               <p>
                 <strong>No posts yet.</strong>
-                Write the first post in m/{community.name}
-                {example ? `, and mention @${example} to ask an agent` : ''}.
+                {!community.isSystem &&
+                  ` Write the first post in m/${community.name}${example ? `, and mention @${example} to ask an agent` : ''}.`}
                 {isPrivate && ' An agent answers here when a moderator has added it as a member.'}
               </p>
             </div>

@@ -1,31 +1,242 @@
+import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import { type ApiTag, apiTags } from '../../hub/contract/api-tags'
-import type { RouteSummary } from '../../hub/http/page-entry'
+import { type Access, type ApiTag, apiTags } from '../../hub/contract/access'
+import type { HubEnv, RouteSummary } from '../../hub/http/page-entry'
+import { toTerms } from '../../hub/search/terms'
+import { limits } from '../../shared/config'
+import { notFound } from '../../shared/errors'
+import { formatPlural } from '../../shared/format'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { TableHead } from '../parts/table-head'
-import { CallersNote, callers, toOperationId } from './group-page'
+import { page, readPage, sendPage } from '../frame/send-page'
+import { TableHead } from '../parts/lists'
+
+const isTag = (name: string | undefined): name is ApiTag =>
+  name !== undefined && Object.hasOwn(apiTags, name)
+
+/** Registers `GET /docs?q=`: what people do and where, setup, and the API by what people do; and a page for each group. */
+export function registerDocsPages(app: Hono<HubEnv>, routes: RouteSummary[]): void {
+  app.get(
+    '/docs',
+    page(async (c) => {
+      const read = await readPage(c, {})
+      const { origin } = c.var
+      const isPublic = c.var.context.settings.ROOKERY_PUBLIC
+      return sendPage(
+        c,
+        <DocsPage
+          frame={read.frame}
+          origin={origin}
+          isPublic={isPublic}
+          routes={routes}
+          query={(c.req.query('q') ?? '').trim().slice(0, limits.search.queryCharsMax)}
+        />,
+      )
+    }),
+  )
+  app.get(
+    '/docs/:group',
+    page(async (c) => {
+      const tag = c.req.param('group')
+      if (!isTag(tag)) throw notFound('page', 'Open /docs.')
+      const { frame } = await readPage(c, {})
+      return sendPage(
+        c,
+        <GroupPage frame={frame} origin={c.var.origin} tag={tag} routes={routes} />,
+      )
+    }),
+  )
+}
 
 const apiTagNames = Object.keys(apiTags) as ApiTag[]
 
-export interface DocsPageProps {
+interface DocsPageProps {
   frame: Frame
   origin: string
   /** Whether anybody can register; otherwise only an admin can. */
   isPublic: boolean
   routes: RouteSummary[]
+  /** Words that the guides and operations have to contain; '' for all. */
+  query: string
 }
 
-export const DocsPage: FC<DocsPageProps> = ({ frame, origin, isPublic, routes }) => (
-  <Layout frame={frame} title="Docs">
-    <h1>Docs</h1>
-    <p class="lede">
-      People and agents use the same{' '}
-      <a class="ul" href="#api">
-        API
-      </a>
-      . Programs can do everything that these pages do.
-    </p>
+const DocsPage: FC<DocsPageProps> = (props) => {
+  const { frame, query } = props
+  return (
+    <Layout frame={frame} title={query ? `${query} · Docs` : 'Docs'} place="docs" sheet="admin">
+      <h1>Docs</h1>
+      <search aria-label="Docs">
+        <form class="find big up4" action="/docs">
+          <label class="vh" for="about">
+            Words of a task or an API request
+          </label>
+          <input
+            id="about"
+            type="search"
+            name="q"
+            value={query}
+            placeholder="Task or API request"
+          />
+          <button class="btn" type="submit">
+            Find
+          </button>
+        </form>
+      </search>
+      {query === '' ? <Contents {...props} /> : <Found {...props} />}
+    </Layout>
+  )
+}
+
+/** The guides and the operations that have all words of the query. */
+const Found: FC<DocsPageProps> = ({ query, routes }) => {
+  const has = toFilter(query)
+  const tasks = guides.filter(([, task, pages, file]) => has(`${task} ${pages.join(' ')} ${file}`))
+  const found = routes.filter(({ method, path, summary, tag }) =>
+    has(`${method} ${path} ${summary} ${apiTags[tag]}`),
+  )
+  return (
+    <>
+      <p class="meta up3" role="status">
+        {formatPlural(tasks.length, 'task', 'tasks')} and{' '}
+        {formatPlural(found.length, 'API request', 'API requests')}.{' '}
+        <a class="ul" href="/docs">
+          Show all docs
+        </a>
+      </p>
+      {tasks.length + found.length === 0 && (
+        <div class="empty">
+          <p>
+            <strong>Nothing found.</strong>
+            Try fewer words, or another one, such as{' '}
+            {exampleWords.map((word, index) => (
+              <>
+                {index > 0 && (index < exampleWords.length - 1 ? ', ' : ' or ')}
+                <a class="ul" href={`/docs?q=${word}`}>
+                  {word}
+                </a>
+              </>
+            ))}
+            .
+          </p>
+        </div>
+      )}
+      {tasks.length > 0 && <GuideTable of={tasks} />}
+      {found.length > 0 && (
+        <section class="block">
+          <h2>API</h2>
+          <OperationTable routes={found} />
+        </section>
+      )}
+    </>
+  )
+}
+
+const toWords = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+
+/**
+ * Returns a condition on texts: whether each word of a query, or its stem as search has it, is the beginning of one of
+ * their words, or of its stem.
+ */
+const toFilter = (query: string): ((text: string) => boolean) => {
+  const asked = toWords(query).map((word) => ({ word, stem: toTerms(word).join('') }))
+  // The stem of a word begins with its first letter.
+  const isFound = ({ word, stem }: (typeof asked)[number], candidate: string): boolean =>
+    candidate.startsWith(word) ||
+    (candidate[0] === word[0] && toTerms(candidate).join('').startsWith(stem))
+  return (text) => {
+    const words = toWords(text)
+    return asked.length > 0 && asked.every((each) => words.some((word) => isFound(each, word)))
+  }
+}
+
+/** Words to try when nothing is found. */
+const exampleWords = ['invite', 'schedule', 'budget']
+
+type Guide = readonly [readers: string, task: string, pages: readonly string[], file: string]
+
+/** What people do, the pages where they do it, and the guide in the folder `docs` of the source, which is not bundled. */
+const guides: readonly Guide[] = [
+  ['people', 'Ask an agent, read what it did, rate its answers', ['/', '/runs'], 'conversation'],
+  ['people', 'Make a community, add people, report and moderate', ['/m'], 'communities'],
+  [
+    'people',
+    'Sign in with a passkey, make a key, be notified on your phone',
+    ['/settings/sign-in', '/settings/keys', '/settings/notifications'],
+    'sign-in',
+  ],
+  ['authors of agents', 'Create and edit agents, see what they know', ['/agents'], 'agents'],
+  ['authors of agents', 'Schedule agents, let them explore', ['/scheduler'], 'scheduling'],
+  ['authors of agents', 'Decide who can make an agent do what', ['/policy'], 'permissions'],
+  ['authors of agents', 'Connect agents to other services', ['/credentials'], 'credentials'],
+  ['authors of agents', 'See which tools exist', ['/tools'], 'tools'],
+  ['authors of agents', 'Connect a coding CLI or a remote MCP server', ['/tools/remote'], 'mcp'],
+  ['authors of agents', 'Write a coding agent', ['/agents/new'], 'coding-agents'],
+  ['operators', 'Connect a model', ['/models'], 'models'],
+  ['operators', 'Limit what agents cost', ['/budgets'], 'budgets'],
+  ['operators', 'Add people, manage accounts', ['/admin/people'], 'people'],
+  ['operators', 'Run machines for coding agents', ['/runners'], 'runners'],
+  ['operators', 'Let others reach your hub', [], 'exposing'],
+  ['operators', 'Deploy to Cloudflare', [], 'deploying'],
+  ['operators', 'Back up, upgrade, move, find out what is wrong', [], 'upgrading'],
+  ['operators', 'Look up settings, error codes and limits', [], 'reference'],
+  ['developers', 'Use the API, the command or the client', ['/docs#api'], 'api'],
+  ['developers', 'Let clients and agents of other hubs join', [], 'existing-clients'],
+  ['developers', 'Extend the hub with tool servers and hooks', [], 'extending'],
+]
+
+const GuideTable: FC<{ of: readonly Guide[] }> = ({ of }) => (
+  <table class="tbl fold up4">
+    <TableHead columns={['Task', 'For', 'Here', 'Guide']} />
+    <tbody>
+      {of.map(([readers, task, pages, file]) => (
+        <tr>
+          <th scope="row">{task}</th>
+          <td data-l="For">{readers}</td>
+          <td class="whole" data-l="Here">
+            <span>
+              {pages.map((path, index) => (
+                <>
+                  {index > 0 && ' '}
+                  <a class="ul" href={path}>
+                    {path}
+                  </a>
+                </>
+              ))}
+            </span>
+          </td>
+          <td data-l="Guide">
+            <code>docs/{file}.md</code>
+          </td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+)
+
+const OperationTable: FC<{ routes: RouteSummary[] }> = ({ routes }) => (
+  <table class="tbl fold">
+    <TableHead columns={['Request', 'Description', 'Who']} />
+    <tbody>
+      {routes.map((route) => (
+        <tr>
+          <td>
+            <a class="ul" href={`/docs/${route.tag}#${toOperationId(route)}`}>
+              <code>
+                {route.method} {route.path}
+              </code>
+            </a>
+          </td>
+          <td class="whole">{route.summary}</td>
+          <td>{callers[route.access]}</td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+)
+
+const Contents: FC<DocsPageProps> = ({ origin, isPublic, routes }) => (
+  <>
+    <GuideTable of={guides} />
     <section class="block" id="models">
       <h2>Give agents a real model</h2>
       <p class="up3">
@@ -102,34 +313,147 @@ export const DocsPage: FC<DocsPageProps> = ({ frame, origin, isPublic, routes })
         <CallersNote />
       </p>
       {apiTagNames.map((tag) => (
-        <section class="up5" aria-labelledby={`api-${tag}`}>
+        <section class="up4" aria-labelledby={`api-${tag}`}>
           <h3 id={`api-${tag}`}>
             <a class="ul" href={`/docs/${tag}`}>
               {apiTags[tag]}
             </a>
           </h3>
-          <table class="tbl fold">
-            <TableHead columns={['Request', 'Description', 'Who']} />
-            <tbody>
-              {routes
-                .filter((route) => route.tag === tag)
-                .map((route) => (
-                  <tr>
-                    <td>
-                      <a class="ul" href={`/docs/${tag}#${toOperationId(route)}`}>
-                        <code>
-                          {route.method} {route.path}
-                        </code>
-                      </a>
-                    </td>
-                    <td class="whole">{route.summary}</td>
-                    <td>{callers[route.access]}</td>
-                  </tr>
-                ))}
-            </tbody>
-          </table>
+          <details class="up">
+            <summary class="meta">
+              {formatPlural(
+                routes.filter((route) => route.tag === tag).length,
+                'request',
+                'requests',
+              )}
+              <span class="vh"> of {apiTags[tag]}</span>
+            </summary>
+            <OperationTable routes={routes.filter((route) => route.tag === tag)} />
+          </details>
         </section>
       ))}
     </section>
+  </>
+)
+
+interface GroupPageProps {
+  frame: Frame
+  origin: string
+  tag: ApiTag
+  routes: RouteSummary[]
+}
+
+/** Who may call a route, by its access; `CallersNote` explains the words. */
+const callers: Record<Access, string> = {
+  open: 'Anybody',
+  read: 'Readers',
+  own: 'Accounts',
+  write: 'Accounts, to write',
+  admin: 'Admins',
+}
+
+const CallersNote: FC = () => (
+  <>
+    Readers are anybody, and on a private hub those with a key. Accounts need a key, and to write
+    one with the scope <code>write</code>.
+  </>
+)
+
+/** Returns the id of an operation on the page of its group. */
+const toOperationId = ({ method, path }: Pick<RouteSummary, 'method' | 'path'>): string =>
+  `${method.toLowerCase()}${path.replace(/\W+/g, '-')}`
+
+/** The operations of one group, each with an example. */
+const GroupPage: FC<GroupPageProps> = ({ frame, origin, tag, routes }) => (
+  <Layout frame={frame} title={`${apiTags[tag]} · Docs`} place="docs">
+    <p class="meta">
+      <a class="ul" href="/docs#api">
+        Docs
+      </a>
+    </p>
+    <h1>{apiTags[tag]}</h1>
+    <p class="lede">
+      Examples show the fields that are always there;{' '}
+      <a class="ul" href="/openapi.json">
+        openapi.json
+      </a>{' '}
+      has all fields and limits. <CallersNote />
+    </p>
+    {routes
+      .filter((route) => route.tag === tag)
+      .map((route) => {
+        const { request, answer } = formatExample(route, origin)
+        return (
+          <section class="block" id={toOperationId(route)}>
+            <h2>
+              <code>
+                {route.method} {route.path}
+              </code>
+            </h2>
+            <p class="up2">{route.summary}.</p>
+            <p class="meta up2">{callers[route.access]}</p>
+            <details class="up2">
+              <summary>
+                Example
+                <span class="vh">
+                  {' '}
+                  of {route.method} {route.path}
+                </span>
+              </summary>
+              <pre class="up2" tabindex={0}>
+                {request}
+              </pre>
+              <pre class="up2" tabindex={0}>
+                {answer}
+              </pre>
+            </details>
+          </section>
+        )
+      })}
   </Layout>
 )
+
+/** A line of an answer is at most this long when it holds a whole object. */
+const lineCharsMax = 72
+/** Fields of an object that are shown, by how deep it is. */
+const fieldsMax = [20, 12, 4]
+
+/** Returns an example of a route as a command for curl and the JSON of its answer. */
+function formatExample(
+  {
+    method,
+    access,
+    takesImage,
+    getExample,
+  }: Pick<RouteSummary, 'method' | 'access' | 'takesImage' | 'getExample'>,
+  origin: string,
+): { request: string; answer: string } {
+  const { path, body, answer } = getExample()
+  const address = `${origin}/api/v1${path}`
+  const lines = [
+    `curl${method === 'GET' ? '' : ` -X ${method}`} ${/[?&]/.test(path) ? `'${address}'` : address}`,
+    ...(access === 'open' ? [] : [`-H "Authorization: Bearer $ROOKERY_KEY"`]),
+    ...(body === undefined
+      ? []
+      : ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(body)}'`]),
+    ...(takesImage ? ["-H 'Content-Type: image/png'", '--data-binary @plums.png'] : []),
+  ]
+  return { request: lines.join(' \\\n  '), answer: formatJson(answer) }
+}
+
+/** Formats JSON with short objects on one line; fields that are left out are `…`. */
+function formatJson(value: unknown, depth = 0): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const isList = Array.isArray(value)
+  const max = isList ? 1 : (fieldsMax[depth] ?? fieldsMax.at(-1) ?? 1)
+  const all = Object.entries(value)
+  const parts = all
+    .slice(0, max)
+    .map(([name, each]) => (isList ? '' : `"${name}": `) + formatJson(each, depth + 1))
+  if (all.length > max) parts.push('…')
+  const [open, close] = isList ? '[]' : '{}'
+  if (parts.length === 0) return `${open}${close}`
+  const line = `${open} ${parts.join(', ')} ${close}`
+  if (line.length <= lineCharsMax && !line.includes('\n')) return line
+  return `${open}\n${parts.join(',\n').replace(/^/gm, '  ')}\n${close}`
+}

@@ -1,23 +1,33 @@
 import type { FC, PropsWithChildren } from 'hono/jsx'
 import { accountPath } from '../../shared/paths'
-import { AccountMark } from '../parts/account-link'
-import { Logo } from '../parts/icons'
+import { AccountMark } from '../parts/links'
+import { Logo } from '../parts/meter'
 import { assetPaths } from './assets'
 import type { Frame, PageViewer } from './frame'
 
-export type Place =
-  | 'feed'
-  | 'agents'
-  | 'communities'
-  | 'inbox'
-  | 'budgets'
-  | 'scheduler'
-  | 'approvals'
-  | 'search'
-  | 'moderation'
-  | 'admin'
+/** Pages in the menu of the bar, by their paths. */
+const managed = {
+  approvals: 'Approvals',
+  moderation: 'Moderation',
+  runs: 'Runs',
+  budgets: 'Budgets',
+  scheduler: 'Scheduler',
+  tools: 'Tools',
+  policy: 'Policy',
+  credentials: 'Credentials',
+  models: 'Models',
+  runners: 'Runners',
+  'admin/limits': 'Limits',
+  'admin/people': 'People',
+  audit: 'Audit',
+  'admin/log': 'Admin log',
+  docs: 'Docs',
+} as const
 
-export interface LayoutProps {
+type ManagedPage = keyof typeof managed
+type Place = 'feed' | 'communities' | 'agents' | 'inbox' | 'search' | ManagedPage
+
+interface LayoutProps {
   frame: Frame
   /** Title of the page; the hub's name is appended. */
   title: string
@@ -28,7 +38,7 @@ export interface LayoutProps {
    */
   sheet?: 'css' | 'thread' | 'trace' | 'chart' | 'admin'
   /** Scripts in addition to the common one. */
-  scripts?: ('live' | 'follow' | 'passkeys' | 'push' | 'copy')[]
+  scripts?: ('live' | 'feed' | 'follow' | 'passkeys' | 'push' | 'copy')[]
   /** URL that the page goes on to at once. */
   refreshTo?: string
 }
@@ -37,6 +47,7 @@ export interface LayoutProps {
 export const Layout: FC<PropsWithChildren<LayoutProps>> = (props) => {
   const { frame, title, sheet = 'css', scripts = [], children } = props
   const assets = assetPaths()
+  const unread = frame.viewer?.unreadCount ?? 0
   return (
     <html lang="en" data-theme={frame.theme === 'system' ? undefined : frame.theme}>
       <head>
@@ -46,11 +57,14 @@ export const Layout: FC<PropsWithChildren<LayoutProps>> = (props) => {
         {props.refreshTo !== undefined && (
           <meta http-equiv="refresh" content={`0; url=${props.refreshTo}`} />
         )}
-        <title>{title === frame.hubName ? title : `${title} · ${frame.hubName}`}</title>
+        <title>
+          {unread > 0 && `(${unread}) `}
+          {title === frame.hubName ? title : `${title} · ${frame.hubName}`}
+        </title>
         <link rel="stylesheet" href={assets[sheet]} />
         <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
         <link rel="manifest" href="/manifest.webmanifest" />
-        <script type="module" src={assets.page} />
+        <script type="module" src={assets.page} data-writing={assets.writing} />
         {scripts.map((name) => (
           <script type="module" src={assets[name]} />
         ))}
@@ -68,7 +82,6 @@ export const Layout: FC<PropsWithChildren<LayoutProps>> = (props) => {
             </p>
           </aside>
         )}
-        {frame.isOffline && <OfflineNotice isAdmin={frame.viewer?.isAdmin === true} />}
         <main id="main" class="wrap" tabindex={-1}>
           {children}
         </main>
@@ -113,8 +126,7 @@ const ShortcutDialog: FC = () => (
 )
 
 /** A count beside a link; nothing for none. */
-const Count: FC<{ of: number | null; label?: string }> = ({ of, label }) =>
-  of !== null &&
+const Count: FC<{ of: number; label?: string }> = ({ of, label }) =>
   of > 0 && (
     <b>
       {' '}
@@ -123,8 +135,8 @@ const Count: FC<{ of: number | null; label?: string }> = ({ of, label }) =>
     </b>
   )
 
+/** The bar of every page. On a narrow screen, what has the class `wide` moves into the menu, as `thin`. */
 const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) => {
-  const { approvalCount = null } = frame.viewer ?? {}
   const here = (name: Place) => (place === name ? 'page' : undefined)
   return (
     <header class="top">
@@ -134,7 +146,7 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
           <span>{frame.hubName}</span>
         </a>
         <nav class="nav" aria-label="Main">
-          <a href="/" aria-current={here('feed')}>
+          <a class="wide" href="/" aria-current={here('feed')}>
             Feed
           </a>
           <a class="wide" href="/m" aria-current={here('communities')}>
@@ -145,32 +157,13 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
           </a>
           {frame.viewer && (
             <a href="/inbox" aria-current={here('inbox')}>
-              Inbox{frame.viewer.unreadCount > 0 && <b> {frame.viewer.unreadCount}</b>}
+              Inbox
+              <b data-unread hidden={frame.viewer.unreadCount === 0}>
+                {` ${frame.viewer.unreadCount}`}
+              </b>
             </a>
           )}
-          {frame.viewer && frame.viewer.queueCount !== null && (
-            <a class="wide" href="/moderation" aria-current={here('moderation')}>
-              Moderation{frame.viewer.queueCount > 0 && <b> {frame.viewer.queueCount}</b>}
-            </a>
-          )}
-          <a class="wide" href="/budgets" aria-current={here('budgets')}>
-            Budgets
-          </a>
-          <a class="wide" href="/scheduler" aria-current={here('scheduler')}>
-            Scheduler
-          </a>
-          {frame.viewer?.isAdmin && (
-            <a class="wide" href="/approvals" aria-current={here('approvals')}>
-              Approvals
-              <Count of={approvalCount} />
-            </a>
-          )}
-          {frame.viewer?.isAdmin && (
-            <a class="wide" href="/admin/people" aria-current={here('admin')}>
-              Admin
-            </a>
-          )}
-          <MoreMenu viewer={frame.viewer} />
+          <ManageMenu viewer={frame.viewer} place={place} />
         </nav>
         <search>
           <form class="find" action="/search">
@@ -186,44 +179,77 @@ const Top: FC<{ frame: Frame; place: Place | undefined }> = ({ frame, place }) =
   )
 }
 
-/** The links that do not fit on a narrow screen. It opens without scripts. */
-const MoreMenu: FC<{ viewer: PageViewer | null }> = ({ viewer }) => (
-  <details class="fold-out">
-    <summary>
-      More
-      <Count of={viewer?.approvalCount ?? null} label="approvals" />
-    </summary>
-    <div>
-      <a href="/m">Communities</a>
-      <a href="/agents">Agents</a>
-      {viewer && viewer.queueCount !== null && (
-        <a href="/moderation">Moderation{viewer.queueCount > 0 && <b> {viewer.queueCount}</b>}</a>
-      )}
-      <a href="/budgets">Budgets</a>
-      <a href="/scheduler">Scheduler</a>
-      {viewer && (
-        <a href="/approvals">
-          Approvals
-          <Count of={viewer.approvalCount} />
-        </a>
-      )}
-      {viewer && <a href="/tools">Tools</a>}
-      {viewer?.isAdmin && <a href="/admin/people">Admin</a>}
-      <a href="/search">Search</a>
-      <a href="/docs">Docs</a>
-    </div>
-  </details>
-)
+const groups: [label: string, pages: ManagedPage[]][] = [
+  ['Waiting for you', ['approvals', 'moderation']],
+  ['Work', ['runs', 'budgets', 'scheduler']],
+  ['Rules', ['tools', 'policy', 'credentials', 'models', 'runners', 'admin/limits']],
+  ['Hub', ['admin/people', 'audit', 'admin/log', 'docs']],
+]
+
+const openToAll: readonly string[] = ['runs', 'budgets', 'scheduler', 'docs']
+const openToAccounts: readonly string[] = ['approvals', 'tools', 'audit']
+
+function isListed(name: ManagedPage, viewer: PageViewer | null): boolean {
+  if (openToAll.includes(name)) return true
+  if (name === 'moderation') return viewer !== null && viewer.queueCount !== null
+  return viewer !== null && (viewer.isAdmin || openToAccounts.includes(name))
+}
+
+interface ManageMenuProps {
+  viewer: PageViewer | null
+  place: Place | undefined
+}
+
+/** The pages that are not used daily, with how much waits there. It opens without scripts. */
+const ManageMenu: FC<ManageMenuProps> = ({ viewer, place }) => {
+  const waiting: { [name in ManagedPage]?: number } = {
+    approvals: viewer?.approvalCount ?? 0,
+    moderation: viewer?.queueCount ?? 0,
+  }
+  const sum = Object.values(waiting).reduce((all, each) => all + each, 0)
+  const isHere = place !== undefined && place in managed
+  return (
+    <details class="fold-out all">
+      <summary aria-current={isHere ? 'true' : undefined}>
+        <span class="wide">Manage</span>
+        <span class="thin">Menu</span>
+        <Count of={sum} label="waiting" />
+      </summary>
+      <div>
+        <p class="thin">
+          <a href="/">Feed</a>
+          <a href="/m">Communities</a>
+          <a href="/agents">Agents</a>
+          <a href="/search">Search</a>
+        </p>
+        {groups.map(([label, pages]) => {
+          const listed = pages.filter((name) => isListed(name, viewer))
+          return (
+            listed.length > 0 && (
+              <p>
+                <span class="meta">{label}</span>
+                {listed.map((name) => (
+                  <a href={`/${name}`} aria-current={place === name ? 'page' : undefined}>
+                    {managed[name]}
+                    <Count of={waiting[name] ?? 0} />
+                  </a>
+                ))}
+              </p>
+            )
+          )
+        })}
+      </div>
+    </details>
+  )
+}
 
 /** The menu of the signed-in account. It opens without scripts. */
 const AccountMenu: FC<{ viewer: PageViewer }> = ({ viewer }) => (
   <details class="fold-out own">
     <summary>
       <AccountMark name={viewer.name} kind={viewer.kind} />
-      <span>
-        <span class="vh">Account: </span>
-        {viewer.name}
-      </span>
+      <span class="vh">Account: {viewer.name}</span>
+      <span aria-hidden="true">{viewer.name}</span>
     </summary>
     <div>
       <a href={accountPath(viewer.name)}>Profile</a>
@@ -235,17 +261,6 @@ const AccountMenu: FC<{ viewer: PageViewer }> = ({ viewer }) => (
       </form>
     </div>
   </details>
-)
-
-const OfflineNotice: FC<{ isAdmin: boolean }> = ({ isAdmin }) => (
-  <aside class="notice" aria-label="Model">
-    <p class="wrap">
-      Agents use the built-in offline model: it finds and quotes posts, and costs nothing.{' '}
-      <a class="ul" href={isAdmin ? '/models' : '/docs#models'}>
-        Set up a model
-      </a>
-    </p>
-  </aside>
 )
 
 const Foot: FC<{ frame: Frame }> = ({ frame }) => (
@@ -275,4 +290,40 @@ const Foot: FC<{ frame: Frame }> = ({ frame }) => (
       </span>
     </div>
   </footer>
+)
+
+const adminPages = [
+  ...(['admin/people', 'tools', 'policy', 'credentials', 'models', 'audit'] as const),
+  ...(['admin/log', 'admin/limits', 'runners'] as const),
+]
+export type AdminTab = (typeof adminPages)[number]
+
+/** Tabs of the admin pages; accounts other than admins see those that are open to them. */
+export const AdminTabs: FC<{ here: AdminTab; isAdmin: boolean }> = ({ here, isAdmin }) => (
+  <nav class="tabs" aria-label="Administration">
+    {adminPages
+      .filter((tab) => isAdmin || openToAccounts.includes(tab))
+      .map((tab) => (
+        <a href={`/${tab}`} aria-current={tab === here ? 'page' : undefined}>
+          {managed[tab]}
+        </a>
+      ))}
+  </nav>
+)
+
+const inboxTabs = [
+  { name: 'inbox', path: '/inbox', label: 'Inbox' },
+  { name: 'messages', path: '/dm', label: 'Messages' },
+  { name: 'moderation', path: '/moderation/mine', label: 'Moderation' },
+] as const
+
+/** Tabs of the inbox: its items, conversations, and what moderators did to the viewer's texts. */
+export const InboxTabs: FC<{ chosen: (typeof inboxTabs)[number]['name'] }> = ({ chosen }) => (
+  <nav class="tabs" aria-label="Inbox">
+    {inboxTabs.map(({ name, path, label }) => (
+      <a href={path} aria-current={name === chosen ? 'page' : undefined}>
+        {label}
+      </a>
+    ))}
+  </nav>
 )

@@ -1,4 +1,5 @@
 import type { Context, Handler } from 'hono'
+import type { FC } from 'hono/jsx'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { countPendingApprovals } from '../../hub/approvals/queries'
 import {
@@ -9,22 +10,22 @@ import {
   logUnexpectedError,
   pageCaching,
   pageRule,
+  readCookie,
   readCredential,
   readWithViewer,
+  writeCookie,
 } from '../../hub/http/page-entry'
 import { countOwnUnread } from '../../hub/inbox/queries'
-import { countQueue } from '../../hub/moderation/queue-count-queries'
+import { countQueue } from '../../hub/moderation/queue-queries'
 import type { Answers, Statements } from '../../shared/db/batch'
-import type { AppError } from '../../shared/errors'
-import { toPageError } from '../form/to-problem'
-import { createFrame } from './create-frame'
-import { ErrorPage } from './error-page'
-import { renderWithKey } from './form-key'
-import type { Frame } from './frame'
-import { isOfflineHub } from './is-offline-hub'
-import { readKeptForm } from './kept-form'
-import { pageErrors } from './page-errors'
-import { pageHeaders } from './security-headers'
+import { wasStorageFull } from '../../shared/db/database-fault'
+import { AppError, type ErrorCode } from '../../shared/errors'
+import { providerSettings, type Settings } from '../../shared/settings'
+import { ErrorSummary } from '../form/fields'
+import { toPageError } from '../form/form-state'
+import { type Frame, type Theme, themes } from './frame'
+import { Layout } from './layout'
+import { type Kept, KeptForm, readKeptForm, renderWithKey } from './read-form'
 
 export type PageContext = Context<HubEnv>
 
@@ -172,3 +173,162 @@ const readFrame = (c: PageContext): Promise<Frame> =>
     ({ frame }) => frame,
     () => createFrame(c),
   )
+
+/**
+ * Returns the frame of a page without a viewer. Reads nothing from the database, which holds the model
+ * providers that were set up on the models page: such a page never says that the hub has none.
+ */
+export function createFrame(c: Context<HubEnv>): Frame {
+  const { settings, clock } = c.var.context
+  return {
+    hubName: settings.ROOKERY_NAME,
+    viewer: null,
+    theme: readTheme(c),
+    isOffline: false,
+    isStorageFull: wasStorageFull(Date.now()),
+    now: clock.now(),
+  }
+}
+
+const yearSeconds = 365 * 24 * 60 * 60
+
+/** Returns the theme that this browser chose. */
+const readTheme = (c: Context<HubEnv>): Theme =>
+  themes.find((theme) => theme === readCookie(c, 'theme')) ?? 'system'
+
+/** Keeps the theme in this browser for a year. */
+export const setTheme = (c: Context<HubEnv>, theme: Theme): void =>
+  writeCookie(c, 'theme', theme, { maxAge: theme === 'system' ? 0 : yearSeconds })
+
+/** Titles of error pages by code. */
+const titles: Partial<Record<ErrorCode, string>> = {
+  NOT_FOUND: 'Not found',
+  UNAUTHORIZED: 'Sign in required',
+  FORBIDDEN: 'Access denied',
+  VALIDATION: 'Invalid input',
+  ACCOUNT_DISABLED: 'Account disabled',
+  BANNED: 'Banned',
+  MUTED: 'Muted',
+  RATE_LIMITED: 'Too many requests',
+  UNAVAILABLE: 'Temporarily unavailable',
+  TOO_LARGE: 'Request too large',
+  REQUEST_TIMEOUT: 'Request timed out',
+  WRONG_HOST: 'Wrong address',
+  METHOD_NOT_ALLOWED: 'Method not allowed',
+  CONFLICT: 'Conflict',
+  TOO_LATE: 'Too late',
+  UNSUPPORTED_MEDIA: 'Unsupported content',
+  PENDING_CLAIM: 'Not claimed yet',
+}
+
+/** The page of an error: what happened, and what to do. */
+const ErrorPage: FC<{
+  frame: Frame
+  error: AppError
+  requestId?: string
+  /** The form that could not be saved. */
+  kept?: Kept | null
+}> = (props) => {
+  const { frame, error, requestId, kept } = props
+  const { code } = error
+  const title = titles[code] ?? 'Something went wrong'
+  // Every other page refuses the account, too.
+  const isShutOut = code === 'BANNED' || code === 'ACCOUNT_DISABLED'
+  return (
+    <Layout frame={frame} title={title}>
+      <h1>{title}</h1>
+      <div class="up4">
+        <ErrorSummary problem={error} />
+      </div>
+      {kept && <KeptForm kept={kept} />}
+      <ul class="acts up5">
+        {error.code === 'BANNED' && (
+          <li>
+            <a class="btn" href="/moderation/notice">
+              Appeal
+            </a>
+          </li>
+        )}
+        {isShutOut ? (
+          <li>
+            <form method="post" action="/logout">
+              <button class="btn" type="submit">
+                Sign out
+              </button>
+            </form>
+          </li>
+        ) : (
+          <>
+            <li>
+              <a class="btn" href="/">
+                Back to the feed
+              </a>
+            </li>
+            <li>
+              <a class="btn" href="/search">
+                Search
+              </a>
+            </li>
+          </>
+        )}
+        {code === 'UNAUTHORIZED' && (
+          <li>
+            <a class="btn" href="/login">
+              Sign in
+            </a>
+          </li>
+        )}
+      </ul>
+      {titles[code] === undefined && (
+        <p class="meta up4">
+          {code.toLowerCase().replaceAll('_', ' ')}
+          {code === 'INTERNAL' && requestId && `, request id ${requestId}`}
+        </p>
+      )}
+    </Layout>
+  )
+}
+
+/** Errors of pages, as users read them. */
+export const pageErrors = {
+  signInRequired: () => new AppError('UNAUTHORIZED', 'Sign in to see this page.'),
+  sessionEnded: () =>
+    new AppError('UNAUTHORIZED', 'You are not signed in, or your session has ended.', {
+      hint: 'Sign in, then try again.',
+    }),
+  adminRequired: () =>
+    new AppError('FORBIDDEN', 'Only an admin can see this page.', {
+      hint: 'Sign in as an admin.',
+    }),
+}
+
+/**
+ * The content security policy of every page. It forbids inline scripts and content from other sites, so
+ * text that was escaped wrongly still cannot run. The hub adds the headers that all answers have.
+ */
+const pageHeaders = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "manifest-src 'self'",
+    "worker-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+} as const
+
+/** Sends a CSV file to save. */
+export const sendCsv = (c: PageContext, filename: string, text: string): Response =>
+  c.body(text, 200, {
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': `attachment; filename="${filename}"`,
+    'x-content-type-options': 'nosniff',
+  })
+
+/** Returns true when no model provider is set up, so that every agent uses the offline model. */
+const isOfflineHub = (settings: Settings): boolean =>
+  providerSettings.every((name) => !settings[name])

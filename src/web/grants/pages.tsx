@@ -1,8 +1,18 @@
 import type { Hono } from 'hono'
+import type { FC } from 'hono/jsx'
+import { endRule, readRuleStates } from '../../hub/approvals/actions'
+import { selectRules } from '../../hub/approvals/standing-rule-queries'
+import { selectModeratorsOf } from '../../hub/communities/queries'
 import { listModerated } from '../../hub/contract/policy-line'
-import { checkPolicy, findTarget, setPolicy } from '../../hub/grants/actions'
-import { grantErrors } from '../../hub/grants/errors'
-import { type Policy, policyBody, toPolicy } from '../../hub/grants/policy-body'
+import { checkPolicy, findTarget, grantErrors, setPolicy } from '../../hub/grants/actions'
+import {
+  type Policy,
+  policyBody,
+  policyLabels,
+  policyNotes,
+  toPolicy,
+} from '../../hub/grants/policy'
+import { findNotGranted, type PolicyChange, previewPolicy } from '../../hub/grants/preview'
 import {
   type AccountPolicyRow,
   policiesPerPage,
@@ -11,30 +21,36 @@ import {
   selectPolicyPage,
   selectVisiblePolicies,
   toEffectivePolicy,
-} from '../../hub/grants/policy-queries'
-import { findNotGranted, previewPolicy } from '../../hub/grants/preview'
+} from '../../hub/grants/queries'
 import {
   type HubEnv,
   readCredential,
   requireAdminViewer,
   toAppError,
 } from '../../hub/http/page-entry'
-import { selectModeratorsOf } from '../../hub/moderators/queries'
-import { endRule } from '../../hub/standing-rules/actions'
-import { selectRules } from '../../hub/standing-rules/queries'
-import { readRuleStates } from '../../hub/standing-rules/read-rules'
+import { limits } from '../../shared/config'
 import type { ErrorDetail } from '../../shared/errors'
-import type { FormProblem } from '../form/form-state'
-import { createForm } from '../form/form-state'
-import { readFormWith } from '../form/read-form-with'
-import { rejectForm } from '../form/reject-form'
+import { ErrorSummary, Field } from '../form/fields'
+import { createForm, type FormProblem, readFormWith, rejectForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
+import { AdminTabs, Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { listHolders } from './line-holders'
-import { PolicyEditPage } from './policy-edit-page'
-import { type PolicyFormState, policyForm, toPolicyValues } from './policy-form-values'
-import { PolicyPage } from './policy-page'
+import { AccountLink } from '../parts/links'
+import { TableHead } from '../parts/lists'
+import {
+  formatPolicyError,
+  type LineHolders,
+  LineHoldersList,
+  listHolders,
+  type PolicyFormState,
+  PolicyPage,
+  policyFields,
+  policyForm,
+  policyPath,
+  Rules,
+  toPolicyValues,
+} from './policy-page'
 import { ToolsPage } from './tools-page'
 
 /** Registers `GET /policy`, `/policy/:name` with its form (`*` is the default), and `/tools`; revokes standing rules. */
@@ -84,6 +100,7 @@ async function showTools(c: PageContext): Promise<Response> {
     <ToolsPage
       frame={frame}
       servers={tools.servers}
+      query={(c.req.query('q') ?? '').trim().slice(0, limits.search.queryCharsMax)}
       ownVerdicts={findVerdicts(viewer.id)}
       users={viewer.isAdmin ? users : null}
       defaultVerdicts={findVerdicts('*')}
@@ -94,7 +111,7 @@ async function showTools(c: PageContext): Promise<Response> {
 async function showPolicies(c: PageContext): Promise<Response> {
   const caller = { credential: await readCredential(c), now: c.var.context.clock.now() }
   const { frame, answers } = await readPage(c, {
-    policies: selectPolicyPage(c.req.query('after') ?? ''),
+    policies: selectPolicyPage({ after: c.req.query('after') ?? '' }),
     rules: selectRules(caller),
   })
   requireAdminOf(frame)
@@ -124,7 +141,7 @@ async function showPolicies(c: PageContext): Promise<Response> {
 async function readPolicies(c: PageContext, name: string, lines: string[]) {
   const communities = [...new Set(lines.flatMap(listModerated))]
   const { frame, answers } = await readPage(c, {
-    policies: selectPolicies(name),
+    policies: selectPolicies({ name }),
     moderators: communities.length > 0 ? selectModeratorsOf(communities) : null,
   })
   requireAdminOf(frame)
@@ -234,3 +251,193 @@ function parseSubmission(read: (name: string) => string): Submission {
   const { form } = parsed
   return { form, policy: parsed.isValid ? toPolicy(parsed.value) : null }
 }
+
+interface PolicyPreview {
+  changes: PolicyChange[]
+  warnings: ErrorDetail[]
+  holders: LineHolders[]
+}
+
+interface PolicyEditPageProps {
+  frame: Frame
+  row: AccountPolicyRow
+  /** Grants that the definition requests and the policy doesn't grant. */
+  notGranted: string[]
+  form: PolicyFormState
+  /** Changes that the submitted policy would make; null before a preview. */
+  preview: PolicyPreview | null
+  /** Changes if the account's own policy were deleted; null without one. */
+  withoutOwn: PolicyChange[] | null
+}
+
+/** Shows the form of a policy, with a preview of its changes before saving. */
+const PolicyEditPage: FC<PolicyEditPageProps> = (props) => {
+  const { frame, row, notGranted: dropped, form, withoutOwn } = props
+  const title = row.id === '*' ? 'Default policy' : `Policy of ${row.name}`
+  return (
+    <Layout frame={frame} title={title} place="policy" sheet="admin">
+      <AdminTabs here="policy" isAdmin />
+      <h1>{title}</h1>
+      {row.id !== '*' && (
+        <div class="by up2">
+          <AccountLink name={row.name} kind={row.kind} />
+        </div>
+      )}
+      <p class="lede">{formatScope(row)}</p>
+      {dropped.length > 0 && (
+        <p class="up3">
+          <span class="warn">Requested but not granted:</span> <Rules rules={dropped} none="" />
+        </p>
+      )}
+      <div class="up4">
+        <ErrorSummary problem={form.problem} />
+      </div>
+      <PolicyForm {...props} />
+      {withoutOwn && <DeleteOwnPolicy row={row} changes={withoutOwn} />}
+    </Layout>
+  )
+}
+
+function formatScope(row: AccountPolicyRow): string {
+  if (row.id === '*') {
+    return 'Applies to all accounts without their own rules. Its denials, approval rules and rate limits apply to all accounts.'
+  }
+  return row.own
+    ? 'The allowed grants replace those of the default policy. The other rules are added to the default rules.'
+    : 'The default policy applies. Allowed grants that you save here replace those of the default. Other rules are added to it.'
+}
+
+const PolicyForm: FC<PolicyEditPageProps> = ({ row, form, preview }) => {
+  const defaults = row.id === '*' ? null : toPolicyValues(readDefaultPolicy(row))
+  return (
+    <form class="form wide up4" method="post" action={policyPath(row.name)}>
+      <input type="hidden" name="seen_at" value={String(row.updatedAt ?? 0)} />
+      <fieldset class="two">
+        {policyFields.map((field) => (
+          <Field
+            form={form}
+            as="textarea"
+            name={field}
+            label={policyLabels[field]}
+            rows={4}
+            spellcheck={false}
+            autocomplete="off"
+            hint={
+              <>
+                {policyNotes[field]}
+                {defaults?.[field] && (
+                  <>
+                    {' '}
+                    Default{field === 'allowed' && ', replaced by this field'}:{' '}
+                    <code>{defaults[field].split('\n').join(', ')}</code>
+                  </>
+                )}
+              </>
+            }
+          />
+        ))}
+      </fieldset>
+      {preview && <Preview {...preview} />}
+      <div class="acts">
+        {preview && !form.problem && (
+          <button type="submit" class="btn go" name="do" value="save">
+            Save
+          </button>
+        )}
+        <button type="submit" class={preview ? 'btn' : 'btn go'} name="do" value="preview">
+          Preview changes
+        </button>
+        <a class="ul" href="/policy">
+          Cancel
+        </a>
+      </div>
+    </form>
+  )
+}
+
+const Preview: FC<PolicyPreview> = (props) => (
+  <section class="block" id="changes" aria-label="Preview of changes">
+    <h2>Changes after saving</h2>
+    <ChangeList changes={props.changes} />
+    {props.warnings.length > 0 && (
+      <ul class="up3">
+        {props.warnings.map((warning) => (
+          <li class="warn">{formatPolicyError(warning)}</li>
+        ))}
+      </ul>
+    )}
+    <h3 class="up4">For whom each line holds now</h3>
+    <LineHoldersList of={props.holders} />
+  </section>
+)
+
+const DeleteOwnPolicy: FC<{ row: AccountPolicyRow; changes: PolicyChange[] }> = (props) => (
+  <details class="danger up6">
+    <summary>Delete this account’s own rules</summary>
+    <form class="up3" method="post" action={policyPath(props.row.name)}>
+      <input type="hidden" name="seen_at" value={String(props.row.updatedAt ?? 0)} />
+      <p>The default policy then applies.</p>
+      <ChangeList changes={props.changes} />
+      <p class="up3">
+        <button type="submit" class="btn" name="do" value="remove">
+          Delete rules
+        </button>
+      </p>
+    </form>
+  </details>
+)
+
+/** Lists the changes that an unsaved policy would make, by account. */
+const ChangeList: FC<{ changes: PolicyChange[] }> = ({ changes }) =>
+  changes.length === 0 ? (
+    <p class="up3">No account gains or loses a tool.</p>
+  ) : (
+    <table class="tbl fold">
+      <TableHead columns={['Account', 'Changes']} />
+      <tbody>
+        {changes.map((change) => (
+          <tr>
+            <th scope="row">
+              {change.account ? (
+                <AccountLink name={change.account.name} kind={change.account.kind} />
+              ) : (
+                'all other accounts'
+              )}
+              {change.requestedBy === 'guest' && <div class="meta">when a guest requests it</div>}
+              {change.requestedBy === 'moderator' && (
+                <div class="meta">when a moderator of m/{change.community} requests it</div>
+              )}
+            </th>
+            <td class="whole">
+              <Changes change={change} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+
+const Changes: FC<{ change: PolicyChange }> = ({ change }) => (
+  <ul>
+    {change.gains.map((tool) => (
+      <li class="gain">
+        can use <code>{tool}</code>
+      </li>
+    ))}
+    {change.loses.map((tool) => (
+      <li class="loss">
+        can no longer use <code>{tool}</code>
+      </li>
+    ))}
+    {change.moreApproval.map((tool) => (
+      <li>
+        <code>{tool}</code> requires approval for some or all calls
+      </li>
+    ))}
+    {change.lessApproval.map((tool) => (
+      <li>
+        <code>{tool}</code> requires approval for fewer calls, or none
+      </li>
+    ))}
+  </ul>
+)

@@ -1,22 +1,23 @@
 import type { FC } from 'hono/jsx'
-import type { CatalogServer, ToolAccess } from '../../hub/contract/hub'
-import { formatTier } from '../../hub/grants/policy-labels'
-import { AdminTabs } from '../frame/admin-tabs'
+import type { CatalogServer, CatalogTool, ToolAccess } from '../../hub/contract/hub'
+import { formatTier } from '../../hub/grants/policy'
+import { formatPlural } from '../../shared/format'
 import type { Frame } from '../frame/frame'
-import { Layout } from '../frame/layout'
-import { AccountLink, type AccountRef } from '../parts/account-link'
-import { TableHead } from '../parts/table-head'
-import { policyPath } from './policy-list'
+import { AdminTabs, Layout } from '../frame/layout'
+import { AccountLink, type AccountRef } from '../parts/links'
+import { policyPath } from './policy-page'
 
 /** An account with its verdict on each tool. */
-export interface ToolUser extends AccountRef {
+interface ToolUser extends AccountRef {
   /** By tool name. */
   verdicts: ReadonlyMap<string, ToolAccess>
 }
 
-export interface ToolsPageProps {
+interface ToolsPageProps {
   frame: Frame
   servers: readonly CatalogServer[]
+  /** Words that the tools have to contain; '' for all. */
+  query: string
   /** Verdicts of the viewer, by tool name. */
   ownVerdicts: ReadonlyMap<string, ToolAccess>
   /** Agents and accounts with their own rules; null when the viewer can't see them. */
@@ -25,12 +26,14 @@ export interface ToolsPageProps {
   defaultVerdicts: ReadonlyMap<string, ToolAccess>
 }
 
-/** Lists all servers and tools with description, grant, and the accounts that can use them. */
+/** Lists the tools by server, a line each, which opens: what it does, and the accounts that can use it. */
 export const ToolsPage: FC<ToolsPageProps> = (props) => {
-  const { frame, servers } = props
+  const { frame, query } = props
   const isAdmin = frame.viewer?.isAdmin === true
+  const servers = filterTools(props.servers, query)
+  const count = servers.reduce((sum, { tools }) => sum + tools.length, 0)
   return (
-    <Layout frame={frame} title="Tools" place="admin" sheet="admin">
+    <Layout frame={frame} title="Tools" place="tools" sheet="admin">
       <AdminTabs here="tools" isAdmin={isAdmin} />
       <h1>Tools</h1>
       <p class="lede">
@@ -42,15 +45,44 @@ export const ToolsPage: FC<ToolsPageProps> = (props) => {
         ) : (
           'policy'
         )}{' '}
-        allows its grant. Credentials are never given to agents.
-      </p>
-      {isAdmin && (
-        <p>
-          Add tools of other MCP servers, and set their grants, under{' '}
+        allows its grant.{' '}
+        {isAdmin && (
           <a class="ul" href="/tools/remote">
-            remote MCP servers
+            Add a remote MCP server
           </a>
-          .
+        )}
+      </p>
+      <search aria-label="Tools">
+        <form class="find big up4" action="/tools">
+          <label class="vh" for="tool">
+            Name, grant or words of the description
+          </label>
+          <input
+            id="tool"
+            type="search"
+            name="q"
+            value={query}
+            placeholder="Name, grant or description"
+          />
+          <button class="btn" type="submit">
+            Filter
+          </button>
+        </form>
+      </search>
+      {query === '' ? (
+        <nav class="acts meta up3" aria-label="Servers">
+          {servers.map(({ name, tools }) => (
+            <a href={`#${name}`}>
+              {name} {tools.length}
+            </a>
+          ))}
+        </nav>
+      ) : (
+        <p class="meta up3" role="status">
+          {formatPlural(count, 'tool', 'tools')}.{' '}
+          <a class="ul" href="/tools">
+            Show all tools
+          </a>
         </p>
       )}
       {servers.map((server) => (
@@ -58,46 +90,53 @@ export const ToolsPage: FC<ToolsPageProps> = (props) => {
           <h2>
             {server.name} <span class="meta">{server.description}</span>
           </h2>
-          <ServerTable {...props} server={server} />
+          {server.tools.map((tool) => (
+            <ToolItem {...props} tool={tool} isOpen={count === 1} />
+          ))}
         </section>
       ))}
     </Layout>
   )
 }
 
-const ServerTable: FC<ToolsPageProps & { server: CatalogServer }> = (props) => {
-  const { server, ownVerdicts: own, frame, users } = props
+/** Returns the tools that have all words of a query in their name, grant, tier or description, by server. */
+function filterTools(servers: readonly CatalogServer[], query: string): CatalogServer[] {
+  const words = query.toLowerCase().split(/\s+/)
+  return servers.flatMap((server) => {
+    const tools = server.tools.filter(({ name, grant, tier, description }) => {
+      const text = `${name} ${grant} ${tier} ${description}`.toLowerCase()
+      return words.every((word) => text.includes(word))
+    })
+    return tools.length === 0 ? [] : [{ ...server, tools }]
+  })
+}
+
+const ToolItem: FC<ToolsPageProps & { tool: CatalogTool; isOpen: boolean }> = (props) => {
+  const { tool, ownVerdicts: own, frame, users } = props
+  const verdict = own.get(tool.name)
   return (
-    <table class="tbl fold tools">
-      <TableHead columns={['Tool', 'Grant', 'You', users && 'Allowed for']} />
-      <tbody>
-        {server.tools.map((tool) => (
-          <tr id={tool.name} data-row>
-            <th scope="row">
-              <b>{tool.name}</b>
-              <div class="meta">{tool.description}</div>
-            </th>
-            <td data-l="Grant">
-              <span>
-                <code>{tool.grant}</code> <span class="meta">{formatTier(tool.tier)}</span>
-              </span>
-            </td>
-            <td class="whole">
-              <Verdict
-                verdict={own.get(tool.name)}
-                name={frame.viewer?.name ?? ''}
-                isAdmin={users !== null}
-              />
-            </td>
-            {users && (
-              <td class="whole">
-                <Users {...props} users={users} tool={tool.name} />
-              </td>
-            )}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <details class="provider" open={props.isOpen} data-row>
+      <summary>
+        <b>{tool.name}</b>
+        <span class="meta">
+          <code>{tool.grant}</code> {formatTier(tool.tier)}
+          {verdict && (verdict.isAllowed ? ', allowed' : ', not allowed')}
+        </span>
+      </summary>
+      <div id={tool.name}>
+        <p>{tool.description}</p>
+        <p class="up2">
+          You:{' '}
+          <Verdict verdict={verdict} name={frame.viewer?.name ?? ''} isAdmin={users !== null} />
+        </p>
+        {users && (
+          <div class="row up2">
+            <span class="nb">Allowed for:</span>
+            <Users {...props} users={users} tool={tool.name} />
+          </div>
+        )}
+      </div>
+    </details>
   )
 }
 

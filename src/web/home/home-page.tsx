@@ -1,25 +1,147 @@
+import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
+import { toAuthor } from '../../hub/accounts/queries'
 import type { ShownCommunity } from '../../hub/communities/queries'
+import {
+  type HubEnv,
+  readCookie,
+  readCredential,
+  readReader,
+  requireSameOrigin,
+  requireViewer,
+  requireViewerWith,
+  writeCookie,
+} from '../../hub/http/page-entry'
+import { findNotWoken } from '../../hub/inbox/not-woken'
+import { createPost, postBody, postReads } from '../../hub/posts/actions'
 import { type PostSort, postSorts } from '../../hub/posts/queries'
-import { formatTask } from '../../hub/traces/run-labels'
+import { formatTask } from '../../hub/runs/run-labels'
+import { limits } from '../../shared/config'
 import type { Cursor } from '../../shared/cursor'
 import { formatCount, formatMoney, formatPeriod, formatPlural } from '../../shared/format'
-import { communityPath, postPath } from '../../shared/paths'
+import { findMentions } from '../../shared/markdown/render-markdown'
+import { communityPath, postPath, writtenPath } from '../../shared/paths'
+import {
+  chooseStarter,
+  firstQuestions,
+  starterAgent,
+  toQuestionPath,
+} from '../../shared/starter-agent'
+import { readFormWith, rejectForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { AccountLink } from '../parts/account-link'
-import { CommunityName } from '../parts/community-name'
-import { ElapsedTime } from '../parts/elapsed-time'
-import { FeedPager } from '../parts/feed-pager'
-import { NameList } from '../parts/name-list'
-import { PostComposer } from '../posts/composer'
-import { FeedList, Tabs } from '../posts/feed-list'
-import type { FeedPageRow } from '../posts/feed-queries'
-import type { HostedAgent, RunningActivation } from '../posts/page-queries'
-import type { PostFormState } from '../posts/post-forms'
-import type { SpentRow } from './page-queries'
+import { readForm, readFormActor } from '../frame/read-form'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { AccountLink, CommunityLists, CommunityName } from '../parts/links'
+import { FeedPager, NameList } from '../parts/lists'
+import { ElapsedTime } from '../parts/times'
+import { createPostForm, PostComposer, type PostFormState, postForm } from '../posts/composer'
+import { FeedList, Tabs } from '../posts/post-list'
+import {
+  computeNextCursor,
+  type FeedPage,
+  type FeedPageRow,
+  type HostedAgent,
+  type RunningActivation,
+  readFeedCursor,
+} from '../posts/post-queries'
+import { type FirstStepsRow, homeStatements, type SpentRow } from './home-queries'
 
-export interface HomePageProps {
+const dismissedSeconds = 400 * 24 * 60 * 60
+
+/** Starts the draft with a mention: an agent's page links to `/?ask=scout`. */
+const toMention = (name = ''): string =>
+  findMentions(`@${name}`)[0] === name.toLowerCase() ? `@${name} ` : ''
+
+const findQuestion = (name: string): string =>
+  Object.entries(firstQuestions).find(([each]) => each === name)?.[1] ?? ''
+
+/** Registers `GET /`, the composer's `POST /posts-new`, its GET, which fills the form with the fields of a query, and the dismissal of the first steps. */
+export function registerHomePages(app: Hono<HubEnv>): void {
+  app.get(
+    '/',
+    page((c) => showHome(c, createPostForm({ content: toMention(c.req.query('ask')) }))),
+  )
+  app.post(
+    '/first-steps',
+    page((c) => {
+      requireSameOrigin(c)
+      writeCookie(c, 'first_steps', 'dismissed', { maxAge: dismissedSeconds })
+      return c.redirect('/', 303)
+    }),
+  )
+  app.get(
+    '/posts-new',
+    page((c) => {
+      const { title = '', content = '', community = 'general', ask, question = '' } = c.req.query()
+      const text = toMention(ask) + findQuestion(question) + content
+      return showHome(c, createPostForm({ title, content: text, community }))
+    }),
+  )
+  app.post(
+    '/posts-new',
+    page(async (c) => {
+      const read = readFormWith(postBody, await readForm(c), postForm)
+      try {
+        if (!read.isValid) {
+          await requireViewer(c, 'write')
+          return showHome(c, read.form, 400)
+        }
+        const reads = postReads(read.value, await readReader(c))
+        const { viewer, answers } = await requireViewerWith(c, 'write', reads)
+        const actor = await readFormActor(c, viewer)
+        const done = await createPost(c.var.context, actor, read.value, {
+          ...answers,
+          author: toAuthor(viewer),
+        })
+        const unreached = await findNotWoken(c.var.context, actor, done)
+        const names = unreached.map(({ name }) => name)
+        return c.redirect(writtenPath(done.answer.id, null, names), 303)
+      } catch (error) {
+        const { form, status } = rejectForm(postForm, read.form, error)
+        return showHome(c, form, status)
+      }
+    }),
+  )
+}
+
+async function showHome(c: PageContext, form: PostFormState, status = 200): Promise<Response> {
+  const now = c.var.context.clock.now()
+  const sort = postSorts.find((each) => each === c.req.query('sort')) ?? 'hot'
+  const feed: FeedPage = {
+    sort,
+    cursor: readFeedCursor('/', sort, c.req.query('cursor')),
+    within: {},
+    viewer: { credential: await readCredential(c), now },
+  }
+  const { frame, answers } = await readPage(
+    c,
+    homeStatements(feed, now, readCookie(c, 'first_steps') === undefined),
+  )
+  return sendPage(
+    c,
+    <HomePage
+      frame={frame}
+      sort={sort}
+      rows={answers.rows.slice(0, limits.page.postsDefault)}
+      next={computeNextCursor(feed, answers.rows)}
+      running={answers.running}
+      agents={answers.agents}
+      communities={answers.communities}
+      spent={answers.spent ?? null}
+      hasJoined={c.req.query('joined') !== undefined}
+      firstSteps={answers.firstSteps ?? null}
+      form={form}
+      composePath={c.req.path === '/posts-new' ? `/posts-new${new URL(c.req.url).search}` : '/'}
+    />,
+    status,
+  )
+}
+
+/** Communities beside the feed, without muted ones. */
+const listedMax = 8
+
+interface HomePageProps {
   frame: Frame
   sort: PostSort
   rows: FeedPageRow[]
@@ -28,28 +150,48 @@ export interface HomePageProps {
   agents: HostedAgent[]
   communities: ShownCommunity[]
   spent: SpentRow | null
+  firstSteps: FirstStepsRow | null
+  /** Whether the viewer has just joined by an invitation. */
+  hasJoined: boolean
   form: PostFormState
+  /** Where the composer is shown again, filled as it is, after a sign-in. */
+  composePath: string
 }
 
-export const HomePage: FC<HomePageProps> = (props) => {
+const HomePage: FC<HomePageProps> = (props) => {
   const { frame, sort, rows, next, running, agents, communities } = props
+  const starter = chooseStarter(agents.map(({ name }) => name))
+  const shown = communities.filter(({ isMuted }) => !isMuted).slice(0, listedMax)
+  const listed = [...shown, ...communities.filter(({ isMuted }) => isMuted)]
+  const open = communities.filter(({ isReadable, isSystem }) => isReadable && !isSystem)
   return (
-    <Layout frame={frame} title={frame.hubName} place="feed">
+    <Layout frame={frame} title={frame.hubName} place="feed" scripts={['feed']}>
       <h1 class="vh">Feed</h1>
       <div class="split">
         <RunningAgents {...props} />
         <div class="body">
-          <PostComposer
-            frame={frame}
-            communities={communities.filter(({ isReadable }) => isReadable).map(({ name }) => name)}
-            example={agents[0]?.name ?? null}
-            form={props.form}
-            next="/"
-          />
+          {props.hasJoined && frame.viewer && <Joined name={frame.viewer.name} />}
+          <div class={props.hasJoined ? 'up4' : undefined}>
+            <FirstSteps frame={frame} done={props.firstSteps} starter={starter} />
+          </div>
+          <div class={props.firstSteps || props.hasJoined ? 'up4' : undefined}>
+            <PostComposer
+              frame={frame}
+              communities={open.map(({ name }) => name)}
+              example={starter}
+              form={props.form}
+              next={props.composePath}
+            />
+          </div>
           <div class="up5">
             <Tabs label="Order" path="/" chosen={sort} tabs={postSorts} />
           </div>
-          {rows.length === 0 && <EmptyFeed agent={agents[0]?.name ?? null} />}
+          <p class="up3" data-feed="/live/feed" hidden>
+            <a class="btn" href="/?sort=new">
+              New posts
+            </a>
+          </p>
+          {rows.length === 0 && <EmptyFeed agent={starter} />}
           <FeedList
             rows={rows}
             running={running}
@@ -65,22 +207,33 @@ export const HomePage: FC<HomePageProps> = (props) => {
               all
             </a>
           </h2>
-          <ul class="list">
-            {communities.slice(0, 8).map((each) => (
-              <li>
-                <a class="plain" href={communityPath(each.name)}>
-                  <CommunityName name={each.name} visibility={each.visibility} />
-                </a>
-                <span class="r">{each.isMuted ? 'muted' : formatCount(each.postCount)}</span>
-              </li>
-            ))}
-          </ul>
+          <CommunityLists communities={listed} class="list" Row={CommunityRow} />
         </section>
       </div>
       <NameList names={agents} />
     </Layout>
   )
 }
+
+const CommunityRow: FC<{ of: ShownCommunity }> = ({ of }) => (
+  <li>
+    <a class="plain" href={communityPath(of.name)}>
+      <CommunityName name={of.name} visibility={of.visibility} />
+    </a>
+    <span class="r">{formatCount(of.postCount)}</span>
+  </li>
+)
+
+/** Until a person adds a passkey, the session of the invitation is their only way in. */
+const Joined: FC<{ name: string }> = ({ name }) => (
+  <p role="status">
+    <strong>You have joined as {name}.</strong> This browser is your only way in until you{' '}
+    <a class="ul" href="/settings/sign-in">
+      add a passkey
+    </a>
+    .
+  </p>
+)
 
 const EmptyFeed: FC<{ agent: string | null }> = ({ agent }) => (
   <div class="empty">
@@ -142,6 +295,12 @@ const RunningAgents: FC<HomePageProps> = ({ frame, running, agents, spent }) => 
           </div>
         </>
       )}
+      {frame.isOffline && agents.length > 0 && (
+        <p class="meta">
+          Agents use the built-in offline model: it finds and quotes posts, and costs nothing.{' '}
+          <a href={frame.viewer?.isAdmin ? '/models' : '/docs#models'}>Set up a model</a>
+        </p>
+      )}
       {agents.length === 0 && (
         <p class="meta">
           No agents yet. <a href="/docs#agents">Add an agent</a>
@@ -156,6 +315,55 @@ const RunningAgents: FC<HomePageProps> = ({ frame, running, agents, spent }) => 
           .
         </p>
       )}
+    </section>
+  )
+}
+
+interface FirstStepsProps {
+  frame: Frame
+  /** Null for everybody but admins who have not dismissed the card. */
+  done: FirstStepsRow | null
+  /** The agent to ask. */
+  starter: string | null
+}
+
+/** What an admin of a new hub does first, each step ticked when the hub knows of it. Gone when all are done. */
+const FirstSteps: FC<FirstStepsProps> = ({ frame, done, starter }) => {
+  if (done === null) return null
+  const steps = [
+    {
+      isDone: done.hasAsked,
+      href: toQuestionPath(starter ?? starterAgent, 'model'),
+      text: 'Ask an agent a question',
+    },
+    { isDone: !frame.isOffline, href: '/models', text: 'Add a model' },
+    { isDone: done.hasOwnAgent, href: '/agents/new', text: 'Make an agent' },
+    { isDone: done.hasInvited, href: '/admin/people#invite', text: 'Invite a person' },
+  ]
+  const count = steps.filter(({ isDone }) => isDone).length
+  if (count === steps.length) return null
+  return (
+    <section aria-labelledby="first-steps">
+      <h2 id="first-steps">
+        First steps{' '}
+        <span class="meta">
+          {count} of {steps.length} done
+        </span>
+      </h2>
+      <form class="crew" method="post" action="/first-steps">
+        {steps.map(({ isDone, href, text }) => (
+          <span class="nb">
+            <span class={isDone ? 'ok' : 'meta'} aria-hidden="true">
+              {isDone ? '✓' : '○'}
+            </span>{' '}
+            <a href={href}>{text}</a>
+            {isDone && <span class="vh"> (done)</span>}
+          </span>
+        ))}
+        <button class="btn" type="submit" aria-label="Dismiss first steps">
+          Dismiss
+        </button>
+      </form>
     </section>
   )
 }

@@ -1,16 +1,61 @@
+import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import { escapeInvisible } from '../../hub/approvals/format-arguments'
-import type { InboxRow } from '../../hub/inbox/queries'
-import { commentPath, postPath } from '../../shared/paths'
+import { statusLabels } from '../../hub/approvals/actions'
+import { escapeInvisible } from '../../hub/approvals/arguments'
+import { type HubEnv, readCredential, requireViewer } from '../../hub/http/page-entry'
+import { type InboxRow, markAllItemsRead, selectOwnItems } from '../../hub/inbox/queries'
+import { decodeKeyset, splitPage } from '../../shared/cursor'
+import { run } from '../../shared/db/batch'
+import { AppError } from '../../shared/errors'
+import { activationPath, commentPath, postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
-import { InboxTabs } from '../frame/inbox-tabs'
-import { Layout } from '../frame/layout'
-import { AccountLink } from '../parts/account-link'
-import { excerpt } from '../parts/markdown'
-import { Pager } from '../parts/pager'
-import { RelativeTime } from '../parts/relative-time'
+import { InboxTabs, Layout } from '../frame/layout'
+import { page, readPage, sendPage } from '../frame/send-page'
+import { AccountLink } from '../parts/links'
+import { Pager } from '../parts/lists'
+import { excerpt } from '../parts/prose'
+import { RelativeTime } from '../parts/times'
 
-export interface InboxPageProps {
+const itemsPerPage = 50
+
+/** Registers `GET /inbox`, and `POST /inbox/read`, which marks all items as read. */
+export function registerInboxPages(app: Hono<HubEnv>): void {
+  app.get(
+    '/inbox',
+    page(async (c) => {
+      const { clock } = c.var.context
+      const credential = await readCredential(c)
+      if (!credential) throw signInRequired()
+      const before = decodeKeyset('/inbox', c.req.query('cursor'))
+      const { frame, answers } = await readPage(c, {
+        items: selectOwnItems(credential, clock.now(), {
+          isUnread: false,
+          before,
+          limit: itemsPerPage + 1,
+        }),
+      })
+      if (!frame.viewer) throw signInRequired()
+      const { page: items, next } = splitPage(answers.items, itemsPerPage, '/inbox', (item) => [
+        item.createdAt,
+        item.id,
+      ])
+      return sendPage(c, <InboxPage frame={frame} items={items} next={next} />)
+    }),
+  )
+  app.post(
+    '/inbox/read',
+    page(async (c) => {
+      const viewer = await requireViewer(c, 'write', { isWriting: false })
+      const { db, clock } = c.var.context
+      await run(db, markAllItemsRead(viewer.id, clock.now()))
+      return c.redirect('/inbox', 303)
+    }),
+  )
+}
+
+const signInRequired = (): AppError => new AppError('UNAUTHORIZED', 'Sign in to see your inbox.')
+
+interface InboxPageProps {
   frame: Frame
   items: InboxRow[]
   next: string | null
@@ -31,7 +76,7 @@ const typeLabels: Record<InboxRow['type'], string> = {
 }
 
 /** Shows a page of the viewer's inbox, newest first. */
-export const InboxPage: FC<InboxPageProps> = ({ frame, items, next }) => (
+const InboxPage: FC<InboxPageProps> = ({ frame, items, next }) => (
   <Layout frame={frame} title="Inbox" place="inbox">
     <div class="head">
       <div>
@@ -60,9 +105,9 @@ export const InboxPage: FC<InboxPageProps> = ({ frame, items, next }) => (
       </div>
     )}
     <ul class="list tall">
-      {items.map((item) => (
-        <li class={item.readAt === null ? 'unread' : undefined} data-row>
-          <Item item={item} now={frame.now} />
+      {groupByThread(items).map((group) => (
+        <li class={group.some(({ readAt }) => readAt === null) ? 'unread' : undefined} data-row>
+          <Group items={group} now={frame.now} />
         </li>
       ))}
     </ul>
@@ -70,17 +115,68 @@ export const InboxPage: FC<InboxPageProps> = ({ frame, items, next }) => (
   </Layout>
 )
 
-const Item: FC<{ item: InboxRow; now: number }> = ({ item, now }) => (
+/** Groups the items of a page by thread or schedule, in the order of the newest item of each. Other items stand alone. */
+function groupByThread(items: InboxRow[]): InboxRow[][] {
+  const groups = new Map<string, InboxRow[]>()
+  for (const item of items) {
+    const key = item.postId ?? toScheduleId(item) ?? item.id
+    groups.set(key, [...(groups.get(key) ?? []), item])
+  }
+  return [...groups.values()]
+}
+
+/** Each agent has its own schedules. */
+const toScheduleId = ({ from, scheduleKey }: InboxRow): string | null =>
+  scheduleKey === null ? null : `${from?.name}: ${scheduleKey}`
+
+/** Items of a thread or schedule that are shown; the others open. */
+const itemsShown = 3
+
+const Group: FC<{ items: InboxRow[]; now: number }> = ({ items, now }) => {
+  const [newest, ...older] = items
+  if (!newest) return null
+  const rest = older.slice(itemsShown - 1)
+  return (
+    <>
+      <Item item={newest} now={now} />
+      {older.slice(0, itemsShown - 1).map((item) => (
+        <Item item={item} now={now} isInThread />
+      ))}
+      {rest.length > 0 && (
+        <details class="up">
+          <summary>{rest.length} more</summary>
+          {rest.map((item) => (
+            <Item item={item} now={now} isInThread />
+          ))}
+        </details>
+      )}
+    </>
+  )
+}
+
+interface ItemProps {
+  item: InboxRow
+  now: number
+  /** Whether a newer item above names the thread. */
+  isInThread?: boolean
+}
+
+const Item: FC<ItemProps> = ({ item, now, isInThread = false }) => (
   <>
     <div class="by">
-      {item.fromName && item.fromKind && <AccountLink name={item.fromName} kind={item.fromKind} />}
-      <span>{typeLabels[item.type] ?? item.type}</span>
+      {item.from && (
+        <span>
+          <AccountLink name={item.from.name} kind={item.from.kind} />
+          {item.scheduleKey !== null && ':'}
+        </span>
+      )}
+      <Label item={item} now={now} />
       {item.postId && (
         <a
           class="ul"
           href={item.commentId ? commentPath(item.postId, item.commentId) : postPath(item.postId)}
         >
-          <bdi>{item.postTitle ?? 'a post'}</bdi>
+          {isInThread ? 'here' : <bdi>{item.postTitle ?? 'a post'}</bdi>}
         </a>
       )}
       {item.conversationId && (
@@ -88,9 +184,9 @@ const Item: FC<{ item: InboxRow; now: number }> = ({ item, now }) => (
           Open
         </a>
       )}
-      {item.type === 'approval_request' && (
-        <a class="ul" href="/approvals">
-          Decide
+      {item.activationId && item.postId === null && item.type === 'reply' && (
+        <a class="ul" href={activationPath(item.activationId)}>
+          Open run
         </a>
       )}
       <RelativeTime at={item.createdAt} now={now} />
@@ -99,6 +195,36 @@ const Item: FC<{ item: InboxRow; now: number }> = ({ item, now }) => (
     {item.content && <p>{formatContent(item)}</p>}
   </>
 )
+
+/** What the item is about; of a request for approval also what was decided, or where to decide. */
+const Label: FC<{ item: InboxRow; now: number }> = ({ item, now }) => {
+  if (item.scheduleKey !== null) return <span>words of a scheduled task</span>
+  if (item.type !== 'approval_request') return <span>{typeLabels[item.type] ?? item.type}</span>
+  const status = readStatus(item, now)
+  if (status !== 'pending') {
+    return (
+      <>
+        <span>requested your approval</span>
+        <strong>{status ? statusLabels[status] : 'requested again'}</strong>
+      </>
+    )
+  }
+  return (
+    <>
+      <span>{typeLabels.approval_request}</span>
+      <a class="ul" href="/approvals">
+        Decide
+      </a>
+    </>
+  )
+}
+
+/** Returns the status of the approval; one whose time has passed has expired before the sweep marks it. */
+const readStatus = (
+  { approvalStatus, approvalExpiresAt }: InboxRow,
+  now: number,
+): InboxRow['approvalStatus'] =>
+  approvalStatus === 'pending' && (approvalExpiresAt ?? 0) <= now ? 'expired' : approvalStatus
 
 /** Returns the content as shown: arguments of a call in full, other texts shortened to 240 characters. */
 const formatContent = ({ type, content }: InboxRow): string =>

@@ -1,8 +1,8 @@
 import type { Hono } from 'hono'
 import * as z from 'zod'
-import { selectOpenBanAppeals } from '../../hub/ban-appeals/queries'
-import { communityErrors } from '../../hub/communities/errors'
-import { selectCommunity } from '../../hub/communities/queries'
+import { communityErrors } from '../../hub/communities/actions'
+import { selectOpenings } from '../../hub/communities/opening-queries'
+import { selectCommunity, selectModerators } from '../../hub/communities/queries'
 import {
   type HubEnv,
   readCredential,
@@ -11,40 +11,39 @@ import {
   toActor,
 } from '../../hub/http/page-entry'
 import {
+  liftCommunityBan,
+  moderationErrors,
+  reasonInput,
+  reportContent,
+} from '../../hub/moderation/actions'
+import {
   appealAction,
   appealInput,
   decideAppeal,
   decisionInput,
-} from '../../hub/moderation/appeal-action'
-import { liftCommunityBan } from '../../hub/moderation/ban-account'
-import { moderationErrors } from '../../hub/moderation/errors'
-import { reasonInput } from '../../hub/moderation/moderate-content'
-import { selectCases, selectOpenAppeals } from '../../hub/moderation/queue-queries'
+} from '../../hub/moderation/appeal-actions'
 import {
   selectBans,
   selectLog,
+  selectOpenBanAppeals,
   selectOwnActions,
   selectOwnReports,
   selectTarget,
-} from '../../hub/moderation/read-queries'
-import { reportContent } from '../../hub/moderation/report-content'
-import { selectMayModerate } from '../../hub/moderation/viewer-queries'
-import { selectModerators } from '../../hub/moderators/queries'
-import { selectOpenings } from '../../hub/openings/queries'
+} from '../../hub/moderation/queries'
+import {
+  selectCases,
+  selectMayModerate,
+  selectOpenAppeals,
+} from '../../hub/moderation/queue-queries'
 import { moderationLimits, openings } from '../../shared/config'
 import { decodeKeyset, splitPage } from '../../shared/cursor'
 import { contentFormPath, moderationLogPath } from '../../shared/paths'
-import { createForm } from '../form/form-state'
-import { readFormWith } from '../form/read-form-with'
-import { rejectForm } from '../form/reject-form'
+import { createForm, readFormWith, rejectForm } from '../form/form-state'
 import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { LogPage } from './log-page'
-import { type AppealFormState, appealForm, MinePage } from './mine-page'
-import { moderateByForm } from './moderate-by-form'
-import { registerNoticePages } from './notice-pages'
-import { QueuePage } from './queue-page'
-import { type ReportFormState, ReportPage, reportForm } from './report-page'
+import { moderateByForm, showModeratePage } from './moderate-form'
+import { type AppealFormState, appealForm, MinePage, registerNoticePages } from './notice-page'
+import { LogPage, QueuePage, type ReportFormState, ReportPage, reportForm } from './queue-page'
 
 const { pageMax } = moderationLimits
 
@@ -64,6 +63,7 @@ export function registerModerationPages(app: Hono<HubEnv>): void {
     page((c) => showReportForm(c, c.req.query('comment') ?? '', createForm({ reason: '' }))),
   )
   app.post('/p/:id/report', page(reportByForm))
+  app.get('/p/:id/moderate', page(showModeratePage))
   app.post('/p/:id/moderate', page(moderateByForm))
   registerNoticePages(app)
 }
@@ -146,12 +146,12 @@ async function showLog(c: PageContext): Promise<Response> {
   const credential = await readCredential(c)
   const now = c.var.context.clock.now()
   const { frame, answers } = await readPage(c, {
-    community: selectCommunity(name, await readReader(c)),
+    community: selectCommunity({ name, reader: await readReader(c) }),
     actions: selectLog(name, {
       before: decodeKeyset(moderationLogPath(name), c.req.query('cursor')),
       limit: pageMax + 1,
     }),
-    moderators: selectModerators(name),
+    moderators: selectModerators({ community: name }),
     bans: selectBans(name, now, { before: null, limit: bansShown }),
     mayModerate: selectMayModerate(credential, now, name),
     openings: selectOpenings(credential, now, {
@@ -198,7 +198,10 @@ async function showReportForm(
   const { target } = answers
   if (!target || target.isDeleted) throw moderationErrors.unknownTarget(on.kind)
   const isSent = c.req.method === 'GET' && c.req.query('sent') === '1'
-  return sendPage(c, <ReportPage frame={frame} {...target} form={form} isSent={isSent} />, status)
+  const names = { authorName: target.author.name, communityName: target.community.name }
+  const { postId } = target
+  const page = { ...names, postId, commentId: target.commentId, form, isSent }
+  return sendPage(c, <ReportPage frame={frame} {...page} />, status)
 }
 
 const commentField = z.string().max(100)

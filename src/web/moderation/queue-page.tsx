@@ -1,19 +1,23 @@
 import type { FC } from 'hono/jsx'
-import type { AppealedBanRow } from '../../hub/ban-appeals/queries'
-import { actionLabels } from '../../hub/moderation/moderation-labels'
+import type { OpeningRow } from '../../hub/communities/opening-queries'
+import type { ModeratorRow } from '../../hub/communities/queries'
+import { actionLabels, appealOutcomeLabels } from '../../hub/moderation/actions'
+import type { ActionRow, AppealedBanRow, BanRow } from '../../hub/moderation/queries'
 import type { AppealRow, CaseRow } from '../../hub/moderation/queue-queries'
 import { moderationLimits } from '../../shared/config'
-import { formatPlural } from '../../shared/format'
-import { communityPath, contentPath, moderationLogPath } from '../../shared/paths'
+import { formatExact, formatPlural } from '../../shared/format'
+import { communityPath, contentPath, moderationLogPath, postPath } from '../../shared/paths'
+import { ErrorSummary, Field } from '../form/fields'
+import { describeText, type FormDefinition, type FormState } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { AccountLink } from '../parts/account-link'
-import { Pager } from '../parts/pager'
-import { RelativeTime } from '../parts/relative-time'
+import { FormKey } from '../frame/read-form'
+import { AccountLink } from '../parts/links'
+import { Pager } from '../parts/lists'
+import { RelativeTime } from '../parts/times'
 import { ModerateForm } from './moderate-form'
-import { ModerationTabs } from './moderation-tabs'
 
-export interface QueuePageProps {
+interface QueuePageProps {
   frame: Frame
   /** Oldest first. */
   cases: CaseRow[]
@@ -75,13 +79,14 @@ export const QueuePage: FC<QueuePageProps> = ({ frame, cases, appeals, banAppeal
 )
 
 const Case: FC<{ row: CaseRow; now: number }> = ({ row, now }) => {
-  const { postId, commentId, authorName } = row
+  const { postId, commentId, author } = row
+  const authorName = author.name
   const of = commentId === null ? 'the post' : 'the reply'
   return (
     <>
       <div class="by">
-        <AccountLink name={authorName} kind={row.authorKind} />
-        <a href={communityPath(row.communityName)}>m/{row.communityName}</a>
+        <AccountLink name={authorName} kind={author.kind} />
+        <a href={communityPath(row.community.name)}>m/{row.community.name}</a>
         <a class="ul" href={contentPath(postId, commentId)}>
           {commentId !== null && 'reply in '}
           <bdi>{row.title}</bdi>
@@ -92,7 +97,7 @@ const Case: FC<{ row: CaseRow; now: number }> = ({ row, now }) => {
       <ul class="up">
         {row.reasons.map(({ by, reason }) => (
           <li>
-            {by}: {reason}
+            {by.name}: {reason}
           </li>
         ))}
       </ul>
@@ -117,12 +122,12 @@ const Appeal: FC<{ row: AppealRow; now: number }> = ({ row, now }) => {
   return (
     <>
       <div class="by">
-        <AccountLink name={row.accountName} kind={row.accountKind} />
+        <AccountLink name={row.account.name} kind={row.account.kind} />
         <span>
-          appeals: {row.moderatorName} {actionLabels[row.kind]}{' '}
-          {row.postId === null ? row.accountName : row.commentId === null ? 'a post' : 'a reply'}
+          appeals: {row.moderator.name} {actionLabels[row.kind]}{' '}
+          {row.postId === null ? row.account.name : row.commentId === null ? 'a post' : 'a reply'}
         </span>
-        <a href={moderationLogPath(row.communityName)}>m/{row.communityName}</a>
+        <a href={moderationLogPath(row.community.name)}>m/{row.community.name}</a>
         {row.postId !== null && (
           <a class="ul" href={contentPath(row.postId, row.commentId)}>
             Thread
@@ -146,9 +151,9 @@ const Appeal: FC<{ row: AppealRow; now: number }> = ({ row, now }) => {
 const BanAppeal: FC<{ row: AppealedBanRow; now: number }> = ({ row, now }) => (
   <>
     <div class="by">
-      <AccountLink name={row.accountName} kind={row.accountKind} />
+      <AccountLink name={row.account.name} kind={row.account.kind} />
       <span>
-        appeals: {row.createdByName} {actionLabels[row.kind]} {row.accountName} on the whole hub
+        appeals: {row.by.name} {actionLabels[row.kind]} {row.account.name} on the whole hub
       </span>
       {row.appealedAt !== null && <RelativeTime at={row.appealedAt} now={now} />}
     </div>
@@ -187,3 +192,233 @@ const DecisionForm: FC<{ id: string; action: string }> = ({ id, action }) => {
     </form>
   )
 }
+
+type ReportField = 'reason'
+export type ReportFormState = FormState<ReportField>
+
+/** The form of a report. */
+export const reportForm: FormDefinition<ReportField> = {
+  rejected: 'The report was not sent.',
+  fields: { reason: { message: describeText('The reason', moderationLimits.reasonCharsMax) } },
+}
+
+interface ReportPageProps {
+  frame: Frame
+  postId: string
+  commentId: string | null
+  authorName: string
+  communityName: string
+  form: ReportFormState
+  /** The viewer has just sent it. */
+  isSent: boolean
+}
+
+export const ReportPage: FC<ReportPageProps> = (props) => {
+  const { frame, postId, commentId, authorName, communityName, form } = props
+  const noun = commentId === null ? 'post' : 'reply'
+  if (props.isSent) return <SentPage {...props} noun={noun} />
+  return (
+    <Layout frame={frame} title={`Report a ${noun}`}>
+      <h1>Report a {noun}</h1>
+      <p class="lede">
+        By{' '}
+        <a class="ul" href={contentPath(postId, commentId)}>
+          {authorName}
+        </a>{' '}
+        in m/{communityName}. Its moderators see your name and the reason. The outcome appears in
+        your inbox.
+      </p>
+      <ErrorSummary problem={form.problem} />
+      <form class="form up4" method="post" action={`${postPath(postId)}/report`}>
+        <FormKey />
+        {commentId !== null && <input type="hidden" name="comment_id" value={commentId} />}
+        <Field
+          form={form}
+          as="textarea"
+          name="reason"
+          label="Reason"
+          rows={3}
+          required
+          maxlength={moderationLimits.reasonCharsMax}
+        />
+        <div class="acts">
+          <button type="submit" class="btn go">
+            Send report
+          </button>
+          <a class="meta" href={contentPath(postId, commentId)}>
+            Cancel
+          </a>
+        </div>
+      </form>
+    </Layout>
+  )
+}
+
+const SentPage: FC<ReportPageProps & { noun: string }> = (props) => (
+  <Layout frame={props.frame} title="Report sent">
+    <h1>Report sent</h1>
+    <p class="lede" role="status">
+      The moderators of m/{props.communityName} decide about the {props.noun} by {props.authorName}.
+      The outcome appears in your inbox.
+    </p>
+    <div class="acts up4">
+      <a class="btn go" href={contentPath(props.postId, props.commentId)}>
+        Back to the thread
+      </a>
+      <a class="ul" href="/moderation/mine">
+        Your reports
+      </a>
+    </div>
+  </Layout>
+)
+
+interface LogPageProps {
+  frame: Frame
+  community: string
+  actions: ActionRow[]
+  next: string | null
+  moderators: ModeratorRow[]
+  bans: BanRow[]
+  /** What admins opened, for moderators. */
+  openings: OpeningRow[]
+  /** Whether the viewer can lift bans. */
+  mayModerate: boolean
+}
+
+/** What moderators did in a community, for all who read it, and who moderates. */
+export const LogPage: FC<LogPageProps> = (props) => {
+  const { frame, community, actions, next, moderators, bans } = props
+  return (
+    <Layout frame={frame} title={`Moderation of m/${community}`} place="communities">
+      <p class="meta">
+        <a href={communityPath(community)}>m/{community}</a>
+      </p>
+      <h1 class="up">Moderation log</h1>
+      <p class="lede">Every action of a moderator in m/{community}, with its reason.</p>
+      <div class="split">
+        <div class="body">
+          {actions.length === 0 && (
+            <div class="empty">
+              <p>
+                <strong>No actions yet.</strong>
+                Removals, locks, pins, mutes and bans appear here.
+              </p>
+            </div>
+          )}
+          <ul class="list tall">
+            {actions.map((row) => (
+              <li data-row>
+                <ActionLine row={row} now={frame.now} />
+              </li>
+            ))}
+          </ul>
+          <Pager href={next === null ? null : `${moderationLogPath(community)}?cursor=${next}`}>
+            Older actions
+          </Pager>
+        </div>
+        <aside class="rail" aria-labelledby="moderators">
+          <h2 id="moderators">Moderators</h2>
+          <div class="crew">
+            {moderators.map(({ name, kind }) => (
+              <AccountLink name={name} kind={kind} />
+            ))}
+          </div>
+          {moderators.length === 0 && <p class="meta">Admins moderate this community.</p>}
+          {props.openings.length > 0 && <h2 class="up5">Opened by admins</h2>}
+          {props.openings.map((row) => (
+            <p class="meta up2">
+              <AccountLink name={row.by.name} kind={row.by.kind} /> read runs of agents here from{' '}
+              {formatExact(row.createdAt)}, for an hour. Reason: {row.reason}
+            </p>
+          ))}
+          {bans.length > 0 && <h2 class="up5">Mutes and bans</h2>}
+          {bans.map((ban) => (
+            <Ban ban={ban} community={community} mayModerate={props.mayModerate} />
+          ))}
+        </aside>
+      </div>
+    </Layout>
+  )
+}
+
+const Ban: FC<{ ban: BanRow; community: string; mayModerate: boolean }> = (props) => {
+  const { ban, community, mayModerate } = props
+  const field = `lift-${ban.id}`
+  return (
+    <div class="up3">
+      <AccountLink name={ban.account.name} kind={ban.account.kind} />
+      <p class="meta">
+        {ban.kind === 'ban' ? 'Banned' : 'Muted'}{' '}
+        {ban.endsAt === null ? 'until lifted' : `until ${formatExact(ban.endsAt)}`}: {ban.reason}
+      </p>
+      {mayModerate && (
+        <form
+          class="form up2"
+          method="post"
+          action={`${moderationLogPath(community)}/lift/${encodeURIComponent(ban.id)}`}
+        >
+          <label for={field}>Reason</label>
+          <input
+            id={field}
+            name="reason"
+            required
+            maxlength={moderationLimits.reasonCharsMax}
+            autocomplete="off"
+          />
+          <div class="acts">
+            <button type="submit" class="btn">
+              Lift the {ban.kind} of {ban.account.name}
+            </button>
+          </div>
+        </form>
+      )}
+    </div>
+  )
+}
+
+/** What a moderator did, when and why, and what became of an appeal. */
+export const ActionLine: FC<{ row: ActionRow; now: number }> = ({ row, now }) => (
+  <>
+    <div class="by">
+      <AccountLink name={row.moderator.name} kind={row.moderator.kind} />
+      <span>{actionLabels[row.kind]}</span>
+      {row.postId !== null && (
+        <a class="ul" href={contentPath(row.postId, row.commentId)}>
+          a {row.commentId === null ? 'post' : 'reply'}
+        </a>
+      )}
+      {row.postId !== null && <span>by</span>}
+      <AccountLink name={row.account.name} kind={row.account.kind} />
+      <RelativeTime at={row.createdAt} now={now} />
+    </div>
+    <p>Reason: {row.reason}</p>
+    {row.appealedAt !== null && (
+      <p class="meta">
+        {row.appealOutcome === null
+          ? 'Appealed. Waiting for a moderator.'
+          : `${appealOutcomeLabels[row.appealOutcome]}. Reason: ${row.appealReason}`}
+      </p>
+    )}
+  </>
+)
+
+const tabs = [
+  { name: 'queue', path: '/moderation', label: 'Queue' },
+  { name: 'mine', path: '/moderation/mine', label: 'About you' },
+] as const
+
+/** Tabs of moderation; accounts that moderate nothing see only what is about them. */
+export const ModerationTabs: FC<{
+  chosen: (typeof tabs)[number]['name']
+  isModerator: boolean
+}> = ({ chosen, isModerator }) => (
+  <nav class="tabs" aria-label="Moderation">
+    {tabs
+      .filter(({ name }) => isModerator || name === 'mine')
+      .map(({ name, path, label }) => (
+        <a href={path} aria-current={name === chosen ? 'page' : undefined}>
+          {label}
+        </a>
+      ))}
+  </nav>
+)

@@ -1,14 +1,22 @@
 import type { FC } from 'hono/jsx'
 import { limits } from '../../shared/config'
-import { ErrorSummary } from '../form/error-summary'
-import { Field } from '../form/field'
+import { ErrorSummary, Field } from '../form/fields'
+import {
+  createForm,
+  describeText,
+  type FormDefinition,
+  type FormState,
+  type Typed,
+} from '../form/form-state'
 import { assetPaths } from '../frame/assets'
-import { FormKey } from '../frame/form-key'
 import type { Frame } from '../frame/frame'
-import type { PostFormState, ReplyFormState } from './post-forms'
+import { FormKey } from '../frame/read-form'
+import { AddImage } from '../parts/add-image'
+import { type ThreadSort, withSort } from './thread-sort'
 
-const SignInFirst: FC<{ next: string; what: string }> = ({ next, what }) => (
-  <p class="meta" id="new">
+/** @param id of the field that is missing, to which links lead */
+const SignInFirst: FC<{ id: string; next: string; what: string }> = ({ id, next, what }) => (
+  <p class="meta" id={id}>
     <a href={`/login?next=${encodeURIComponent(next)}`}>Sign in</a> to {what}.
   </p>
 )
@@ -23,7 +31,7 @@ const PreviewButton: FC = () => (
   </button>
 )
 
-export interface PostComposerProps {
+interface PostComposerProps {
   frame: Frame
   /** Communities to choose from; a single one is used without a choice. */
   communities: string[]
@@ -35,7 +43,7 @@ export interface PostComposerProps {
 
 export const PostComposer: FC<PostComposerProps> = (props) => {
   const { frame, communities, example, form, next } = props
-  if (!frame.viewer) return <SignInFirst next={next} what="write a post" />
+  if (!frame.viewer) return <SignInFirst id="new" next={next} what="write a post" />
   return (
     <>
       <ErrorSummary problem={form.problem} />
@@ -45,15 +53,13 @@ export const PostComposer: FC<PostComposerProps> = (props) => {
           form={form}
           name="title"
           id="new"
-          label="Title of a new post"
+          label="Title of a new post (optional)"
           isLabelHidden
           isBare
           class="title"
-          required
           maxlength={limits.post.titleCharsMax}
-          placeholder="Ask a question or share something"
+          placeholder="Title (optional)"
           autocomplete="off"
-          data-compose
           data-draft="title"
         />
         <Field
@@ -65,12 +71,19 @@ export const PostComposer: FC<PostComposerProps> = (props) => {
           isBare
           rows={2}
           maxlength={limits.post.contentCharsMax}
-          placeholder={example ? `Mention @${example} to ask an agent` : 'Markdown is supported'}
+          placeholder={
+            example
+              ? `Ask a question or share something. Mention @${example} to ask an agent`
+              : 'Ask a question or share something'
+          }
+          autofocus={form.typed.content !== ''}
+          data-compose
           data-draft="content"
           data-mentions
         />
         <div class="bar">
           <CommunityChoice communities={communities} form={form} />
+          <AddImage />
           <button class="btn go" type="submit">
             Post
           </button>
@@ -108,27 +121,29 @@ const CommunityChoice: FC<{ communities: string[]; form: PostFormState }> = ({
   )
 }
 
-export interface ReplyComposerProps {
+interface ReplyComposerProps {
   frame: Frame
   postId: string
   /** The comment to reply to; null for the post. */
   parentId: string | null
   to: string
+  /** The order of the page, which stays. */
+  sort: ThreadSort
   form: ReplyFormState
 }
 
 export const ReplyComposer: FC<ReplyComposerProps> = (props) => {
-  const { frame, postId, parentId, to, form } = props
+  const { frame, postId, parentId, to, sort, form } = props
   const path = `/p/${encodeURIComponent(postId)}`
-  if (!frame.viewer) return <SignInFirst next={path} what="reply" />
   const id = parentId ? 'reply-to' : 'reply'
+  if (!frame.viewer) return <SignInFirst id={id} next={path} what="reply" />
   return (
     <>
       <ErrorSummary problem={form.problem} />
       <form
         class="say"
         method="post"
-        action={`${path}/comments`}
+        action={withSort(`${path}/comments`, sort)}
         data-preview={assetPaths().preview}
       >
         <FormKey />
@@ -153,12 +168,13 @@ export const ReplyComposer: FC<ReplyComposerProps> = (props) => {
         />
         <div class="bar">
           {parentId ? (
-            <a class="meta" href={path}>
+            <a class="meta" href={withSort(path, sort)}>
               Cancel
             </a>
           ) : (
             <span class="meta">Markdown is supported</span>
           )}
+          <AddImage />
           <button class="btn go" type="submit">
             Reply
           </button>
@@ -167,4 +183,33 @@ export const ReplyComposer: FC<ReplyComposerProps> = (props) => {
       </form>
     </>
   )
+}
+
+type PostField = 'title' | 'content' | 'community'
+export type PostFormState = FormState<PostField>
+
+/** The form of a new post. */
+export const postForm: FormDefinition<PostField> = {
+  rejected: 'The post was not saved.',
+  fields: {
+    title: { message: `The title can have at most ${limits.post.titleCharsMax} characters.` },
+    content: { message: describeText('The text', limits.post.contentCharsMax) },
+    community: { parse: (text) => text || 'general', message: 'Choose a community.' },
+  },
+}
+
+/** Returns the form of a new post with what is known of it. */
+export const createPostForm = (typed: Partial<Typed<PostField>>): PostFormState =>
+  createForm({ title: '', content: '', community: 'general', ...typed })
+
+type ReplyField = 'content' | 'parent_id'
+export type ReplyFormState = FormState<ReplyField>
+
+/** The form of a reply; `parent_id` is the comment it answers, empty for the post. */
+export const replyForm: FormDefinition<ReplyField> = {
+  rejected: 'The reply was not posted.',
+  fields: {
+    content: { message: describeText('The reply', limits.comment.contentCharsMax) },
+    parent_id: { parse: (text) => text || null, message: 'Choose a comment to reply to.' },
+  },
 }

@@ -1,9 +1,9 @@
 import type { Hono } from 'hono'
 import { toAuthor } from '../../hub/accounts/queries'
-import { toResumePromises } from '../../hub/activations/resume-view'
-import { redactApproval } from '../../hub/approvals/redact-approval'
+import { redactApproval } from '../../hub/approvals/arguments'
 import { commentInput, commentReads, createComment } from '../../hub/comments/actions'
-import { stopFollowing } from '../../hub/following/actions'
+import { selectComment } from '../../hub/comments/queries'
+import { saveVisit, type Visit } from '../../hub/comments/visit-queries'
 import {
   type HubEnv,
   readCredential,
@@ -12,24 +12,29 @@ import {
   requireViewerWith,
   toActor,
 } from '../../hub/http/page-entry'
+import { stopFollowing } from '../../hub/inbox/following-actions'
+import { findNotWoken, toNotWoken } from '../../hub/inbox/not-woken'
 import { markPostItemsRead } from '../../hub/inbox/queries'
-import { findNotWoken, toNotWoken } from '../../hub/inbox/unreached-view'
-import { liftLimits } from '../../hub/lifted-limits/actions'
 import { renderAgain } from '../../hub/markdown/render-again'
-import { postErrors } from '../../hub/posts/errors'
+import { liftLimits } from '../../hub/moderation/reply-limit-actions'
+import { postErrors } from '../../hub/posts/actions'
+import { selectShownPost } from '../../hub/posts/queries'
+import { toResumePromises } from '../../hub/runs/resume-queries'
+import type { Reader } from '../../hub/viewers/reader'
 import { renderedTexts } from '../../shared/config'
 import { decodeKeyset } from '../../shared/cursor'
-import { run } from '../../shared/db/batch'
+import { cutText } from '../../shared/cut-text'
+import { batch } from '../../shared/db/batch'
+import type { Statement } from '../../shared/db/statement'
 import { postPath, writtenPath } from '../../shared/paths'
-import { createForm } from '../form/form-state'
-import { readFormWith } from '../form/read-form-with'
-import { rejectForm } from '../form/reject-form'
+import { createForm, readFormWith, rejectForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { threadStatements } from './page-queries'
-import { type ReplyFormState, replyForm } from './post-forms'
+import { type ReplyFormState, replyForm } from './composer'
+import { type ThreadComment, type ThreadPost, threadStatements } from './post-queries'
 import { ThreadPage } from './thread-page'
+import { type ThreadSort, threadSorts, withSort } from './thread-sort'
 
 /** Registers a thread's page, the form of its replies, and the buttons for its agents. */
 export function registerThreadPages(app: Hono<HubEnv>): void {
@@ -60,7 +65,8 @@ export function registerThreadPages(app: Hono<HubEnv>): void {
         })
         const unreached = await findNotWoken(c.var.context, actor, done)
         const names = unreached.map(({ name }) => name)
-        return c.redirect(writtenPath(postId, done.answer.id, names), 303)
+        const path = writtenPath(postId, done.answer.id, names)
+        return c.redirect(withSort(path, readSort(c.req.query('sort'))), 303)
       } catch (error) {
         const { form, status } = rejectForm(replyForm, read.form, error)
         return showThread(c, form, status)
@@ -93,20 +99,24 @@ export function registerThreadPages(app: Hono<HubEnv>): void {
 }
 
 async function showThread(c: PageContext, reply: ReplyFormState, status = 200): Promise<Response> {
+  const id = c.req.param('id') ?? ''
   const viewer = { credential: await readCredential(c), now: c.var.context.clock.now() }
   const window = {
-    before: decodeKeyset(postPath(c.req.param('id') ?? ''), c.req.query('before')),
-    linked: c.req.query('comment') || reply.typed.parent_id,
+    before: decodeKeyset(postPath(id), c.req.query('before')),
+    linked: c.req.query('comment') || c.req.query('quote') || reply.typed.parent_id,
   }
   const unreached = c.req.query('unreached')?.split(',') ?? []
-  const statements = threadStatements(c.req.param('id') ?? '', { ...window, unreached }, viewer)
-  const { frame, answers } = await readPage(c, statements)
+  const { frame, answers } = await readPage(c, {
+    ...threadStatements(id, { ...window, unreached }, viewer),
+    quoted: selectQuoted(id, c.req.query('quote') ?? '', await readReader(c)),
+  })
   const { post, comments: rows, mentioned, votes } = answers
   if (!post) throw postErrors.deletedPost()
   const comments = rows.slice(0, renderedTexts.commentsPerPage)
   renderAgain(c.var.context, 'posts', [post])
   renderAgain(c.var.context, 'comments', comments)
-  markRead(c, frame, post.id)
+  const shown = { post, comments, visit: answers.visit ?? null }
+  saveSeen(c, frame, shown)
   return sendPage(
     c,
     <ThreadPage
@@ -133,21 +143,64 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
       following={new Map(answers.following.map((row) => [row.answerId, row]))}
       feedback={new Map(answers.feedback.map((row) => [row.activationId, row]))}
       votes={new Map(votes.map(({ commentId, value }) => [commentId, value]))}
-      reply={reply}
+      visit={shown.visit}
+      sort={readSort(c.req.query('sort'))}
+      hasDeleted={c.req.query('deleted') !== undefined}
+      reply={quoteInto(reply, answers.quoted?.content)}
     />,
     status,
   )
 }
 
+const readSort = (text: string | undefined): ThreadSort =>
+  threadSorts.find((sort) => sort === text) ?? 'old'
+
+/** Characters of a text that a reply quotes. */
+const quotedCharsMax = 2_000
+
+/** Selects the text to quote, by the id of the post or a comment; empty for none. */
+const selectQuoted = (
+  postId: string,
+  id: string,
+  reader: Reader,
+): Statement<{ content: string } | undefined> | null => {
+  if (id === '') return null
+  return id === postId ? selectShownPost({ id, reader }) : selectComment({ id, reader })
+}
+
+/** Returns the form of a reply with a text quoted, unless something was typed. */
+function quoteInto(reply: ReplyFormState, quoted: string | undefined): ReplyFormState {
+  if (!quoted || reply.typed.content !== '') return reply
+  const lines = cutText(quoted, quotedCharsMax).trimEnd().split('\n')
+  const content = `${lines.map((line) => `> ${line}`.trimEnd()).join('\n')}\n\n`
+  return { ...reply, typed: { ...reply.typed, content } }
+}
+
+/** What a page of a thread shows, and up to where its viewer had read before. */
+interface Shown {
+  post: ThreadPost
+  comments: ThreadComment[]
+  visit: Visit | null
+}
+
 /**
- * Marks the inbox items of a thread as read for a person who opens it, after the page was sent, so that the
- * page costs one round trip. A browser that only fetches the page ahead has not shown it.
+ * Marks the inbox items of a thread as read for a person who opens it, and saves up to where they have read, after
+ * the page was sent, so that the page costs one round trip. A browser that only fetches the page ahead, or a script
+ * for a page that nobody looks at, has not shown it.
  */
-function markRead(c: PageContext, { viewer }: Frame, postId: string): void {
-  if (!viewer?.canWrite || viewer.kind !== 'human' || viewer.unreadCount === 0) return
-  if (c.req.header('sec-purpose')?.includes('prefetch')) return
+function saveSeen(c: PageContext, { viewer }: Frame, { post, comments, visit }: Shown): void {
+  if (!viewer?.canWrite || viewer.kind !== 'human') return
+  const purpose = c.req.header('sec-purpose') ?? c.req.header('purpose')
+  if (purpose?.includes('prefetch')) return
   const { db, clock, defer } = c.var.context
+  const seenAt = Math.max(post.createdAt, ...comments.map(({ createdAt }) => createdAt))
+  const isNews = visit === null || visit.seenAt < seenAt
+  const writes = {
+    items: viewer.unreadCount === 0 ? null : markPostItemsRead(viewer.id, clock.now(), post.id),
+    visit: isNews ? saveVisit({ accountId: viewer.id, postId: post.id, seenAt }) : null,
+  }
+  if (writes.items === null && writes.visit === null) return
   // The page is sent first, and its cost is that of the page alone.
   const sent = new Promise((resolve) => setTimeout(resolve, 0))
-  defer(sent.then(() => run(db, markPostItemsRead(viewer.id, clock.now(), postId))))
+  defer(sent.then(() => batch(db, writes)))
 }

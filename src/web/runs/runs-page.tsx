@@ -1,21 +1,116 @@
+import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import type { Edge, RunRow, RunTotals } from '../../hub/activations/run-list-queries'
-import type { RunView } from '../../hub/run-views/queries'
+import { type HubEnv, readReader, requireViewer, toActor } from '../../hub/http/page-entry'
+import { deleteView, runViewInput, saveView } from '../../hub/runs/actions'
+import {
+  type Edge,
+  type RunRow,
+  type RunTotals,
+  type RunView,
+  runFilterForm,
+  runListStatements,
+  selectRunsForCsv,
+  selectRunViews,
+  splitRuns,
+} from '../../hub/runs/list-queries'
+import { outcomeOptions } from '../../hub/runs/run-labels'
 import { runLists } from '../../shared/config'
-import { formatCost, formatCount, formatExact } from '../../shared/format'
+import { decodeKeyset, encodeCursor } from '../../shared/cursor'
+import { formatCost, formatCount, formatExact, toIso } from '../../shared/format'
 import { runsPath } from '../../shared/paths'
-import { ErrorSummary } from '../form/error-summary'
-import type { FormProblem } from '../form/form-state'
-import type { Frame } from '../frame/frame'
+import { readFilter, requireFilter } from '../audit/audit-page'
+import { ErrorSummary, Field } from '../form/fields'
+import {
+  createForm,
+  describeText,
+  type FormDefinition,
+  type FormProblem,
+  type FormState,
+  readFormWith,
+  rejectForm,
+  type Typed,
+} from '../form/form-state'
+import type { Frame, PageViewer } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { ActivationTable } from '../parts/activation-table'
-import { EmptyList } from '../parts/empty-list'
-import { Icon } from '../parts/icons'
-import { Pager } from '../parts/pager'
-import { RunFilterForm, type RunFilterValues } from './run-filter-form'
-import { type RunViewFormState, RunViews } from './run-views'
+import { readForm } from '../frame/read-form'
+import { type PageContext, page, readPage, sendCsv, sendPage } from '../frame/send-page'
+import { formatCsv } from '../parts/csv'
+import { EmptyList, Pager } from '../parts/lists'
+import { Icon } from '../parts/meter'
+import { ActivationTable } from '../parts/run-lines'
 
-export interface RunsPageProps {
+/** Registers `GET /runs`, `/runs.csv` with the same filter, and the forms of saved views. */
+export function registerRunPages(app: Hono<HubEnv>): void {
+  app.get(
+    '/runs',
+    page((c) => showRuns(c, emptyRunView)),
+  )
+  app.get('/runs.csv', page(downloadRuns))
+  app.post('/runs/views', page(saveRunView))
+  app.post('/runs/views/delete', page(deleteRunView))
+}
+
+async function showRuns(c: PageContext, viewForm: RunViewFormState, status = 200) {
+  const { filter, ...read } = readFilter(c, runFilterFields, runFilterForm)
+  const reader = await readReader(c)
+  const before = decodeKeyset('/runs', c.req.query('cursor'))
+  const hasTotals = c.req.query('totals') !== undefined
+  const { frame, answers } = await readPage(c, {
+    ...runListStatements({ ...filter, reader, before, limit: runLists.pageDefault + 1 }, hasTotals),
+    views: selectRunViews({ reader }),
+  })
+  const { page: rows, next } = splitRuns(answers.rows, answers.edge, runLists.pageDefault)
+  const { totals, totalsEdge, views } = answers
+  return sendPage(
+    c,
+    <RunsPage
+      {...{ frame, rows, totals, totalsEdge, views, viewForm, ...read }}
+      next={next && encodeCursor('/runs', next)}
+    />,
+    read.problem ? 400 : status,
+  )
+}
+
+async function downloadRuns(c: PageContext): Promise<Response> {
+  const filter = requireFilter(c, runFilterFields, runFilterForm)
+  const { answers } = await readPage(c, {
+    rows: selectRunsForCsv({ ...filter, reader: await readReader(c) }),
+  })
+  return sendCsv(c, 'rookery-runs.csv', formatRunsCsv(answers.rows))
+}
+
+async function saveRunView(c: PageContext): Promise<Response> {
+  const viewer = await requireViewer(c, 'write', { isWriting: false })
+  const read = readFormWith(runViewInput, await readForm(c), runViewForm)
+  if (!read.isValid) return showRuns(c, read.form, 400)
+  const { name, query } = read.value
+  try {
+    await saveView(c.var.context, toActor(viewer, null), { name, query: toFilterQuery(query) })
+  } catch (error) {
+    const { form, status } = rejectForm(runViewForm, read.form, error)
+    return showRuns(c, form, status)
+  }
+  return c.redirect(runsPath(toFilterQuery(query)), 303)
+}
+
+async function deleteRunView(c: PageContext): Promise<Response> {
+  const text = await readForm(c)
+  const viewer = await requireViewer(c, 'write', { isWriting: false })
+  await deleteView(c.var.context, toActor(viewer, null), text('name'))
+  return c.redirect(runsPath(), 303)
+}
+
+/** Returns the filled-in fields of the filter alone, so that a view leads to nothing but the list. */
+function toFilterQuery(query: string): string {
+  const given = new URLSearchParams(query)
+  const fields = runFilterFields.flatMap((name): [string, string][] => {
+    const value = given.get(name) ?? ''
+    return value === '' ? [] : [[name, value]]
+  })
+  return new URLSearchParams(fields).toString()
+}
+
+interface RunsPageProps {
   frame: Frame
   rows: RunRow[]
   /** Absent unless they were asked for: they read all runs of the filter. */
@@ -33,14 +128,19 @@ export interface RunsPageProps {
 }
 
 /** Lists runs, with the totals of the filter if they were asked for. */
-export const RunsPage: FC<RunsPageProps> = (props) => {
+const RunsPage: FC<RunsPageProps> = (props) => {
   const { frame, rows, query, next } = props
   return (
-    <Layout frame={frame} title="Runs" place="budgets" sheet="admin">
+    <Layout frame={frame} title="Runs" place="runs" sheet="admin">
       <div class="head">
         <div>
           <h1>Runs</h1>
-          <p class="lede">Runs of all agents, newest first. Runs private to others are left out.</p>
+          <p class="lede">
+            Newest first, without those that are private to others.{' '}
+            <a class="ul" href="/scheduler">
+              Who waits
+            </a>
+          </p>
         </div>
         <div class="acts">
           <a class="btn" href={`/runs?${query}${query && '&'}totals=1`}>
@@ -109,3 +209,161 @@ const Totals: FC<{ totals: RunTotals; edge: Edge | undefined }> = ({ totals, edg
     )}
   </>
 )
+
+/** Fields of the filter, in the order of the page; those after the first two stand behind a click. */
+const runFilterFields = [
+  ...(['agent', 'outcome', 'requester', 'text'] as const),
+  ...(['cost_from', 'tokens_from', 'since', 'until'] as const),
+]
+
+/** The values of the filter form; '' for empty fields. */
+type RunFilterValues = Typed<(typeof runFilterFields)[number]>
+
+const RunFilterForm: FC<{ typed: RunFilterValues }> = ({ typed }) => {
+  const form = createForm(typed)
+  const text = { form, autocomplete: 'off' }
+  const outcomes = { '': 'Any', ...outcomeOptions }
+  const isMore = runFilterFields.slice(2).some((name) => typed[name] !== '')
+  return (
+    <form class="filter" action="/runs" aria-label="Filter runs">
+      <Field {...text} name="agent" label="Agent" placeholder="Any" />
+      <Field form={form} as="select" name="outcome" label="Outcome" options={outcomes} />
+      <details class="rest" open={isMore}>
+        <summary>More filters</summary>
+        <div class="filter up2">
+          <Field {...text} name="requester" label="Asked by" placeholder="Anybody" />
+          <Field
+            {...text}
+            name="text"
+            label="Title or task"
+            placeholder="Contains"
+            maxlength={runLists.textCharsMax}
+          />
+          <Field
+            {...text}
+            name="cost_from"
+            label="Cost from ($)"
+            placeholder="0.05"
+            inputmode="decimal"
+          />
+          <Field
+            {...text}
+            name="tokens_from"
+            label="Tokens from"
+            placeholder="10000"
+            inputmode="numeric"
+          />
+          <Field {...text} name="since" label="From (UTC)" type="date" />
+          <Field {...text} name="until" label="Before (UTC)" type="date" />
+        </div>
+      </details>
+      <button type="submit" class="btn">
+        Filter
+      </button>
+    </form>
+  )
+}
+
+type RunViewField = 'name' | 'query'
+type RunViewFormState = FormState<RunViewField>
+
+/** The form that saves a filter under a name. */
+const runViewForm: FormDefinition<RunViewField> = {
+  rejected: 'The view was not saved.',
+  fields: {
+    name: { message: describeText('The name', runLists.viewNameCharsMax) },
+    query: { message: 'The filter is too long.' },
+  },
+}
+
+const emptyRunView: RunViewFormState = createForm({ name: '', query: '' })
+
+interface RunViewsProps {
+  viewer: PageViewer | null
+  views: RunView[]
+  /** The current filter, as a query string; '' for none. */
+  query: string
+  form: RunViewFormState
+}
+
+/** Links to the saved views of the viewer, with forms that save the current filter and delete a view. */
+const RunViews: FC<RunViewsProps> = ({ viewer, views, query, form }) => {
+  const filter = form.typed.query || query
+  if (!viewer || (views.length === 0 && filter === '')) return null
+  return (
+    <section aria-label="Saved views" class="up3">
+      {views.length > 0 && (
+        <ul class="acts">
+          {views.map((view) => (
+            <li>
+              <a
+                class="btn"
+                href={runsPath(view.query)}
+                aria-current={view.query === query ? 'page' : undefined}
+              >
+                {view.name}
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+      <details class="moderate" open={form.problem !== null}>
+        <summary>{views.length > 0 ? 'Save or delete views' : 'Save this view'}</summary>
+        <ErrorSummary problem={form.problem} />
+        {filter !== '' && (
+          <form class="form up2" method="post" action="/runs/views">
+            <input type="hidden" name="query" value={filter} />
+            <Field
+              form={form}
+              name="name"
+              id="view-name"
+              label="Name of this view"
+              required
+              maxlength={runLists.viewNameCharsMax}
+              autocomplete="off"
+            />
+            <div>
+              <button type="submit" class="btn">
+                Save view
+              </button>
+            </div>
+          </form>
+        )}
+        {views.map((view) => (
+          <form class="up2" method="post" action="/runs/views/delete">
+            <input type="hidden" name="name" value={view.name} />
+            <button type="submit" class="btn">
+              Delete {view.name}
+            </button>
+          </form>
+        ))}
+      </details>
+    </section>
+  )
+}
+
+const headers = [
+  ...['started_utc', 'finished_utc', 'agent', 'task', 'requesters', 'post_title', 'outcome'],
+  ...['model', 'model_calls', 'tokens', 'cost_usd', 'is_priced', 'id'],
+]
+
+/** Returns runs as CSV, newest first. */
+const formatRunsCsv = (rows: RunRow[]): string =>
+  formatCsv([
+    headers,
+    ...rows.map((row) => [
+      toIso(row.startedAt),
+      row.finishedAt === null ? null : toIso(row.finishedAt),
+      row.agentName,
+      row.task,
+      row.requesters.join(' '),
+      row.postTitle,
+      row.outcome ?? row.state,
+      row.model,
+      row.modelCalls,
+      row.tokens,
+      (row.costMicrousd / 1_000_000).toFixed(6),
+      row.isPriced ? 'yes' : 'no',
+      row.id,
+    ]),
+  ])

@@ -1,20 +1,101 @@
+import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
 import type { SearchHit } from '../../hub/contract/hub'
-import { encodeCursor } from '../../shared/cursor'
+import { type HubEnv, readReader } from '../../hub/http/page-entry'
+import {
+  countHits,
+  type HitCounts,
+  hitTypes,
+  selectHits,
+  toSearchHit,
+} from '../../hub/search/queries'
+import { type SearchSpan, searchSpans, toSince } from '../../hub/search/spans'
+import { findSuggestion } from '../../hub/search/suggest'
+import { readSearchTerms } from '../../hub/search/terms'
+import { limits } from '../../shared/config'
+import { decodeCount, encodeCursor } from '../../shared/cursor'
 import { accountPath, commentPath, communityPath, postPath } from '../../shared/paths'
+import { Field } from '../form/fields'
+import { createForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { AccountLink } from '../parts/account-link'
-import { Pager } from '../parts/pager'
-import { RelativeTime } from '../parts/relative-time'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { AccountLink } from '../parts/links'
+import { Pager } from '../parts/lists'
+import { RelativeTime } from '../parts/times'
 
-export interface SearchPageProps {
-  frame: Frame
-  text: string
-  /** The kind of hits shown; null for all kinds. */
+/** Registers `GET /search?q=&type=&community=&author=&within=&cursor=`. Input without any word finds nothing. */
+export function registerSearchPages(app: Hono<HubEnv>): void {
+  app.get('/search', page(showSearch, { rate: 'search', body: 'none' }))
+}
+
+async function showSearch(c: PageContext): Promise<Response> {
+  const { db, clock } = c.var.context
+  const asked = readAsked((name) => c.req.query(name)?.trim() ?? '')
+  const path = searchPath(asked)
+  const offset = decodeCount(path, c.req.query('cursor'))
+  const terms = readSearchTerms(asked.q, 'all')
+  const shown = limits.search.resultsDefault
+  const reader = await readReader(c)
+  const scope = {
+    reader,
+    community: asked.community.replace(/^m\//i, '') || null,
+    author: asked.author.replace(/^@/, '') || null,
+    since: toSince(asked.within, clock.now()),
+  }
+  const filter = {
+    types: asked.type ? [asked.type] : hitTypes,
+    exceptPostId: null,
+    demoteQuestionsFor: null,
+    limit: shown + 1,
+    offset,
+  }
+  const { frame, answers } = await readPage(c, {
+    hits: terms ? selectHits({ ...scope, ...filter, terms }) : null,
+    counts: terms ? countHits({ ...scope, terms }) : null,
+  })
+  const hits = (answers.hits ?? []).map(toSearchHit)
+  const isMissed = terms !== null && hits.length === 0 && offset === 0
+  return sendPage(
+    c,
+    <SearchPage
+      frame={frame}
+      asked={asked}
+      hits={hits.slice(0, shown)}
+      counts={answers.counts ?? null}
+      suggestion={isMissed ? await findSuggestion(db, asked.q, scope) : null}
+      next={hits.length > shown ? encodeCursor(path, offset + shown) : null}
+    />,
+  )
+}
+
+/** What is searched for, as in the address of the page; '' for a filter that is not set. */
+interface Asked {
+  q: string
   type: SearchHit['type'] | null
+  community: string
+  author: string
+  within: SearchSpan | null
+}
+
+const readAsked = (query: (name: string) => string): Asked => ({
+  q: query('q').slice(0, limits.search.queryCharsMax),
+  type: hitTypes.find((type) => type === query('type')) ?? null,
+  community: query('community'),
+  author: query('author'),
+  within: searchSpans.find((span) => span === query('within')) ?? null,
+})
+
+interface SearchPageProps {
+  frame: Frame
+  asked: Asked
   hits: SearchHit[]
-  next: number | null
+  /** Null without a search. */
+  counts: HitCounts | null
+  /** The words in another spelling, if nothing was found. */
+  suggestion: string | null
+  /** Cursor of the next page; null on the last one. */
+  next: string | null
 }
 
 const typeLabels = {
@@ -23,70 +104,119 @@ const typeLabels = {
   account: 'People and agents',
   community: 'Communities',
 } as const
-const types = ['post', 'comment', 'account', 'community'] as const
 
-export const SearchPage: FC<SearchPageProps> = ({ frame, text, type, hits, next }) => (
-  <Layout frame={frame} title={text ? `${text}, search` : 'Search'} place="search">
-    <h1>Search</h1>
-    <search aria-label="This hub">
-      <form class="find big up4" action="/search">
-        <label class="vh" for="search">
-          Search terms
-        </label>
-        <input id="search" type="search" name="q" value={text} placeholder="Search terms" />
-        {type && <input type="hidden" name="type" value={type} />}
-        <button class="btn go" type="submit">
-          Search
-        </button>
-      </form>
-    </search>
-    {text && (
-      <nav class="tabs up5" aria-label="Kind">
-        <a href={searchPath(text, null)} aria-current={type === null ? 'page' : undefined}>
-          All
-        </a>
-        {types.map((each) => (
-          <a href={searchPath(text, each)} aria-current={type === each ? 'page' : undefined}>
-            {typeLabels[each]}
-          </a>
+const spanLabels = {
+  '': 'Any time',
+  day: 'Past day',
+  week: 'Past week',
+  month: 'Past month',
+  year: 'Past year',
+} as const
+
+/** A kind of hits with how many there are, as a tab. */
+const KindTab: FC<{ asked: Asked; type: Asked['type']; counts: HitCounts | null }> = (props) => {
+  const { asked, type, counts } = props
+  const count =
+    counts && (type ? counts[type] : hitTypes.reduce((sum, each) => sum + counts[each], 0))
+  return (
+    <a
+      href={searchPath({ ...asked, type })}
+      aria-current={asked.type === type ? 'page' : undefined}
+    >
+      {type ? typeLabels[type] : 'All'}
+      {count !== null && (
+        <span class="meta">
+          {' '}
+          {count}
+          {counts?.isPartial && count > 0 && '+'}
+        </span>
+      )}
+    </a>
+  )
+}
+
+const SearchPage: FC<SearchPageProps> = (props) => {
+  const { frame, asked, hits, counts, suggestion, next } = props
+  const { q, type, community, author, within } = asked
+  const form = createForm({ community, author, within: within ?? '' })
+  const isFiltered = community !== '' || author !== '' || within !== null
+  return (
+    <Layout frame={frame} title={q ? `${q}, search` : 'Search'} place="search" sheet="admin">
+      <h1>Search</h1>
+      <search aria-label="This hub">
+        <form class="up4" action="/search">
+          <div class="find big">
+            <label class="vh" for="search">
+              Search terms
+            </label>
+            <input id="search" type="search" name="q" value={q} placeholder="Search terms" />
+            {type && <input type="hidden" name="type" value={type} />}
+            <button class="btn go" type="submit">
+              Search
+            </button>
+          </div>
+          <div class="filter up3">
+            <Field form={form} name="community" label="Community" placeholder="Any" />
+            <Field form={form} name="author" label="Author" placeholder="Anybody" />
+            <Field form={form} name="within" as="select" label="Time" options={spanLabels} />
+          </div>
+        </form>
+      </search>
+      {q && (
+        <nav class="tabs up4" aria-label="Kind">
+          {[null, ...hitTypes].map((each) => (
+            <KindTab asked={asked} type={each} counts={counts} />
+          ))}
+        </nav>
+      )}
+      {q && hits.length === 0 && (
+        <div class="empty">
+          <p>
+            <strong>No results.</strong>
+            {suggestion !== null && (
+              <>
+                Did you mean{' '}
+                <a class="ul" href={searchPath({ ...asked, q: suggestion })}>
+                  {suggestion}
+                </a>
+                ?{' '}
+              </>
+            )}
+            {isFiltered || type ? (
+              <a class="ul" href={searchPath({ ...noFilter, q })}>
+                Remove the filters
+              </a>
+            ) : (
+              'Try fewer or other words, or mention an agent in a post and ask it to search.'
+            )}
+          </p>
+        </div>
+      )}
+      {hits.some((hit) => hit.isNewest) && (
+        <p class="note">
+          All of these words are common on this hub, so the results are sorted by time, matches in
+          the title first.
+        </p>
+      )}
+      <ol class="hits">
+        {hits.map((hit) => (
+          <Hit hit={hit} now={frame.now} />
         ))}
-      </nav>
-    )}
-    {text && hits.length === 0 && (
-      <div class="empty">
-        <p>
-          <strong>No results contain all of these words.</strong>
-          Try fewer or other words, or mention an agent in a post and ask it to search.
-        </p>
-      </div>
-    )}
-    {!text && (
-      <div class="empty">
-        <p>
-          Search finds posts, replies, people, agents and communities that contain all your words,
-          in any form: “decide” also finds “decided”.
-        </p>
-      </div>
-    )}
-    {hits.some((hit) => hit.isNewest) && (
-      <p class="note">
-        All of these words are common on this hub, so the results are sorted by time, matches in the
-        title first.
-      </p>
-    )}
-    <ol class="hits">
-      {hits.map((hit) => (
-        <Hit hit={hit} now={frame.now} />
-      ))}
-    </ol>
-    <Pager href={next === null ? null : linkTo(searchPath(text, type), next)}>More results</Pager>
-  </Layout>
-)
+      </ol>
+      <Pager href={next === null ? null : `${searchPath(asked)}&cursor=${next}`}>
+        More results
+      </Pager>
+    </Layout>
+  )
+}
 
-const linkTo = (list: string, next: number): string => `${list}&cursor=${encodeCursor(list, next)}`
+const noFilter = { type: null, community: '', author: '', within: null } as const
 
-export const searchPath = (text: string, type: string | null): string =>
-  `/search?q=${encodeURIComponent(text)}${type ? `&type=${type}` : ''}`
+/** The address of a search, with those fields only that are filled in. */
+function searchPath({ q, ...filters }: Asked): string {
+  const set = Object.entries(filters).flatMap(([name, value]) => (value ? [[name, value]] : []))
+  return `/search?${new URLSearchParams([['q', q], ...set] as string[][])}`
+}
 
 function toPath(hit: SearchHit): string {
   if (hit.type === 'account') return accountPath(hit.author?.name ?? hit.title)

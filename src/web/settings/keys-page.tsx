@@ -1,16 +1,89 @@
+import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import type { OwnKey } from '../../hub/keys/queries'
+import { type HubEnv, requireViewer } from '../../hub/http/page-entry'
+import { createKey, keyInput, removeKey } from '../../hub/sign-in/key-actions'
+import { type OwnKey, selectOwnExpiry, selectOwnKeys } from '../../hub/sign-in/key-queries'
 import { formatDay } from '../../shared/format'
-import { ErrorSummary } from '../form/error-summary'
-import { Field } from '../form/field'
-import { type FormDefinition, type FormState, invalidText } from '../form/form-state'
-import { FormKey } from '../frame/form-key'
+import { ErrorSummary, Field } from '../form/fields'
+import {
+  createForm,
+  type FormDefinition,
+  type FormState,
+  invalidText,
+  readFormWith,
+  rejectForm,
+} from '../form/form-state'
 import type { Frame } from '../frame/frame'
-import { RelativeTime } from '../parts/relative-time'
-import { SettingsLayout } from './settings-layout'
+import { FormKey, readForm, readFormActor } from '../frame/read-form'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { RelativeTime } from '../parts/times'
+import {
+  assertSignedIn,
+  requireCredential,
+  requireReadingSender,
+  SettingsLayout,
+  settingsPage,
+} from './settings'
+
+const emptyForm = (): KeyFormState =>
+  createForm({ label: '', scopes: 'read write', expires_on: '' })
+
+/** Registers `/settings/keys`: the keys of the viewer's programs. */
+export function registerKeySettings(app: Hono<HubEnv>): void {
+  app.get(
+    '/settings/keys',
+    settingsPage((c) => showKeys(c, { form: emptyForm() })),
+  )
+  app.post('/settings/keys', page(addKey))
+  app.post(
+    '/settings/keys/delete',
+    page(async (c) => {
+      const viewer = await requireViewer(c, 'write')
+      await removeKey(c.var.context, viewer.id, (await readForm(c))('id'))
+      return c.redirect('/settings/keys', 303)
+    }),
+  )
+}
+
+/** Creates a key and shows it in the response: a redirect would put it into the browser's history. */
+async function addKey(c: PageContext): Promise<Response> {
+  const read = readFormWith(keyInput, await readForm(c), keyForm)
+  try {
+    const viewer = await requireReadingSender(c)
+    if (!read.isValid) return showKeys(c, { form: read.form, status: 400 })
+    const { answer } = await createKey(
+      c.var.context,
+      await readFormActor(c, viewer),
+      viewer.keyId,
+      read.value,
+    )
+    return showKeys(c, { form: emptyForm(), created: answer })
+  } catch (error) {
+    return showKeys(c, rejectForm(keyForm, read.form, error))
+  }
+}
+
+interface Shown {
+  form: KeyFormState
+  created?: { label: string; apiKey: string }
+  status?: number
+}
+
+async function showKeys(c: PageContext, { form, created, status = 200 }: Shown): Promise<Response> {
+  const credential = await requireCredential(c)
+  const now = c.var.context.clock.now()
+  const { frame, answers } = await readPage(c, {
+    keys: selectOwnKeys(credential, now),
+    own: selectOwnExpiry(credential, now),
+  })
+  assertSignedIn(frame)
+  const endsAt = answers.own?.expiresAt ?? null
+  const props = { frame, form, keys: answers.keys, created: created ?? null, endsAt }
+  return sendPage(c, <KeysPage {...props} />, status)
+}
 
 type KeyField = 'label' | 'scopes' | 'expires_on'
-export type KeyFormState = FormState<KeyField>
+type KeyFormState = FormState<KeyField>
 
 /** Scopes by the value of the form. */
 const scopeLabels = {
@@ -25,7 +98,7 @@ const toExpiry = (text: string): string | undefined | typeof invalidText => {
   return Number.isNaN(at) ? invalidText : new Date(at).toISOString()
 }
 
-export const keyForm: FormDefinition<KeyField> = {
+const keyForm: FormDefinition<KeyField> = {
   rejected: 'The key was not created.',
   fields: {
     label: { message: 'A name can have at most 100 characters.' },
@@ -48,7 +121,7 @@ interface KeysPageProps {
   endsAt: number | null
 }
 
-export const KeysPage: FC<KeysPageProps> = ({ frame, form, keys, created, endsAt }) => (
+const KeysPage: FC<KeysPageProps> = ({ frame, form, keys, created, endsAt }) => (
   <SettingsLayout frame={frame} tab="keys" title="Keys" {...(created && { scripts: ['copy'] })}>
     <section class="block">
       <h2>Keys</h2>
@@ -93,11 +166,9 @@ export const KeysPage: FC<KeysPageProps> = ({ frame, form, keys, created, endsAt
         <Field
           form={form}
           name="expires_on"
-          label="Expires on"
+          label="Expires on (optional)"
           type="date"
-          {...(endsAt !== null && {
-            hint: `At the latest ${formatDay(endsAt)}, when this session ends. Without a day, the key expires then.`,
-          })}
+          hint={formatExpiry(endsAt)}
         />
         <div>
           <button class="btn go" type="submit">
@@ -108,6 +179,12 @@ export const KeysPage: FC<KeysPageProps> = ({ frame, form, keys, created, endsAt
     </section>
   </SettingsLayout>
 )
+
+/** Says when a key expires for which no day is chosen, and which days can be chosen. */
+const formatExpiry = (endsAt: number | null): string =>
+  endsAt === null
+    ? 'Without a day, the key does not expire.'
+    : `Without a day, the key expires on ${formatDay(endsAt)}, when this session ends. A later day is not possible.`
 
 const formatLastUse = ({ lastUsedAt }: OwnKey): string =>
   lastUsedAt === null ? 'not used yet' : 'last used '

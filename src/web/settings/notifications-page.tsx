@@ -1,24 +1,148 @@
+import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import type { OwnDevice, PushSettings } from '../../hub/push/device-queries'
-import { type PushKind, pushKindLabels } from '../../hub/push/push-labels'
-import { findQuietEnd } from '../../hub/push/quiet-hours'
-import { Checkbox } from '../form/checkbox'
-import { ErrorSummary } from '../form/error-summary'
-import { Field } from '../form/field'
-import { type FormDefinition, type FormState, isChecked } from '../form/form-state'
+import { type HubEnv, requireViewer } from '../../hub/http/page-entry'
+import {
+  addDevice,
+  addDeviceInput,
+  defaultPushSettings,
+  findQuietEnd,
+  type PushKind,
+  pushKindLabels,
+  pushSettingsInput,
+  removeDevice,
+  savePushSettings,
+  sendTest,
+} from '../../hub/inbox/push-actions'
+import {
+  type OwnDevice,
+  type PushSettings,
+  selectOwnDevices,
+  selectOwnPushSettings,
+} from '../../hub/inbox/push-queries'
+import { describeDevice } from '../../hub/sign-in/actions'
+import { Checkbox, ErrorSummary, Field } from '../form/fields'
+import {
+  createForm,
+  type FormDefinition,
+  type FormState,
+  isChecked,
+  readFormWith,
+  rejectForm,
+  toCheckboxText,
+} from '../form/form-state'
 import type { Frame } from '../frame/frame'
-import { RelativeTime } from '../parts/relative-time'
-import { SettingsLayout } from './settings-layout'
+import { readForm } from '../frame/read-form'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { RelativeTime } from '../parts/times'
+import { assertSignedIn, requireCredential, SettingsLayout, settingsPage } from './settings'
+
+const path = '/settings/notifications'
+
+/** Registers `/settings/notifications`: the browsers of the viewer, and what they are notified of. */
+export function registerNotificationSettings(app: Hono<HubEnv>): void {
+  app.get(
+    path,
+    settingsPage((c) => showNotifications(c, {})),
+  )
+  app.post(path, page(saveWanted))
+  app.post(`${path}/devices`, page(sendDevice))
+  app.post(
+    `${path}/devices/delete`,
+    page(async (c) => {
+      const viewer = await requireViewer(c, 'write')
+      await removeDevice(c.var.context, viewer.id, (await readForm(c))('id'))
+      return c.redirect(path, 303)
+    }),
+  )
+  app.post(
+    `${path}/devices/test`,
+    page(async (c) => {
+      const viewer = await requireViewer(c, 'write')
+      const id = (await readForm(c))('id')
+      await sendTest(c.var.context, viewer.id, id)
+      return c.redirect(`${path}?tested=${encodeURIComponent(id)}`, 303)
+    }),
+  )
+}
+
+async function saveWanted(c: PageContext): Promise<Response> {
+  const read = readFormWith(pushSettingsInput, await readForm(c), wantedForm)
+  try {
+    const viewer = await requireViewer(c, 'write')
+    if (!read.isValid) return showNotifications(c, { wanted: read.form }, 400)
+    await savePushSettings(c.var.context, viewer.id, read.value)
+    return c.redirect(path, 303)
+  } catch (error) {
+    const { form, status } = rejectForm(wantedForm, read.form, error)
+    return showNotifications(c, { wanted: form }, status)
+  }
+}
+
+async function sendDevice(c: PageContext): Promise<Response> {
+  const read = readFormWith(addDeviceInput, await readForm(c), deviceForm)
+  try {
+    const viewer = await requireViewer(c, 'write')
+    if (!read.isValid) return showNotifications(c, { device: read.form }, 400)
+    await addDevice(c.var.context, viewer, read.value)
+    return c.redirect(path, 303)
+  } catch (error) {
+    const { form, status } = rejectForm(deviceForm, read.form, error)
+    return showNotifications(c, { device: form }, status)
+  }
+}
+
+const formatMinute = (minute: number | null): string =>
+  minute === null
+    ? ''
+    : [Math.floor(minute / 60), minute % 60].map((part) => String(part).padStart(2, '0')).join(':')
+
+function toWantedForm({ kinds, quietFrom, quietTo, timezone }: PushSettings): WantedFormState {
+  const toText = (kind: PushKind) => toCheckboxText(kinds.includes(kind))
+  return createForm({
+    mention: toText('mention'),
+    dm: toText('dm'),
+    approval: toText('approval'),
+    run: toText('run'),
+    quiet_from: formatMinute(quietFrom),
+    quiet_to: formatMinute(quietTo),
+    timezone,
+  })
+}
+
+/** @param forms those that were rejected */
+async function showNotifications(
+  c: PageContext,
+  forms: { wanted?: WantedFormState; device?: DeviceFormState },
+  status = 200,
+): Promise<Response> {
+  const credential = await requireCredential(c)
+  const { clock, push } = c.var.context
+  const { frame, answers } = await readPage(c, {
+    devices: selectOwnDevices(credential, clock.now()),
+    stored: selectOwnPushSettings(credential, clock.now()),
+  })
+  assertSignedIn(frame)
+  const settings = answers.stored ?? defaultPushSettings
+  const label = describeDevice(c.req.header('user-agent'))
+  const props = {
+    ...{ frame, devices: answers.devices, settings, isUnset: answers.stored === undefined },
+    serverKey: await push.readPublicKey(),
+    wanted: forms.wanted ?? toWantedForm(settings),
+    device: forms.device ?? createForm({ label, subscription: '' }),
+    tested: c.req.query('tested') ?? null,
+  }
+  return sendPage(c, <NotificationsPage {...props} />, status)
+}
 
 type WantedField = PushKind | 'quiet_from' | 'quiet_to' | 'timezone'
-export type WantedFormState = FormState<WantedField>
+type WantedFormState = FormState<WantedField>
 type DeviceField = 'label' | 'subscription'
-export type DeviceFormState = FormState<DeviceField>
+type DeviceFormState = FormState<DeviceField>
 
 const checkbox = { parse: isChecked }
 const time = { parse: (text: string) => (text === '' ? null : text.slice(0, 5)) }
 
-export const wantedForm: FormDefinition<WantedField> = {
+const wantedForm: FormDefinition<WantedField> = {
   rejected: 'Your choices were not saved.',
   fields: {
     mention: checkbox,
@@ -31,7 +155,7 @@ export const wantedForm: FormDefinition<WantedField> = {
   },
 }
 
-export const deviceForm: FormDefinition<DeviceField> = {
+const deviceForm: FormDefinition<DeviceField> = {
   rejected: 'This browser was not added.',
   fields: {
     label: { message: 'A name must have 1 to 60 characters.' },
@@ -55,7 +179,7 @@ interface NotificationsProps {
   tested: string | null
 }
 
-export const NotificationsPage: FC<NotificationsProps> = (props) => (
+const NotificationsPage: FC<NotificationsProps> = (props) => (
   <SettingsLayout frame={props.frame} tab="notifications" title="Notifications" scripts={['push']}>
     <Problems {...props} />
     <Devices {...props} />
@@ -162,7 +286,7 @@ const DeviceButton: FC<{ action: 'test' | 'delete'; id: string; text: string; la
 
 const Wanted: FC<NotificationsProps> = ({ wanted, isUnset }) => (
   <section class="block">
-    <h2>Notify me of</h2>
+    <h2>What you are notified of</h2>
     <div class="up4">
       <ErrorSummary problem={wanted.problem} />
       <form class="form" method="post" action="/settings/notifications">

@@ -1,17 +1,91 @@
+import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import type { LinkNotice } from '../../hub/sign-in/queries'
+import * as z from 'zod'
+import { profileInput, updateProfile } from '../../hub/accounts/actions'
+import { selectOwnAccount } from '../../hub/accounts/queries'
+import { type HubEnv, requireSameOrigin, requireViewer } from '../../hub/http/page-entry'
+import { type LinkNotice, selectLinkNotices } from '../../hub/sign-in/queries'
 import { limits } from '../../shared/config'
-import { ErrorSummary } from '../form/error-summary'
-import { Field } from '../form/field'
-import { createForm, type FormDefinition, type FormState } from '../form/form-state'
-import type { Frame } from '../frame/frame'
-import { LinkNotices } from './link-notices'
-import { SettingsLayout } from './settings-layout'
+import { ErrorSummary, Field } from '../form/fields'
+import {
+  createForm,
+  type FormDefinition,
+  type FormState,
+  readFormWith,
+  rejectForm,
+} from '../form/form-state'
+import { type Frame, themes } from '../frame/frame'
+import { readForm } from '../frame/read-form'
+import { type PageContext, page, readPage, sendPage, setTheme } from '../frame/send-page'
+import { registerKeySettings } from './keys-page'
+import { registerNotificationSettings } from './notifications-page'
+import { registerReviewHookSettings } from './review-hooks-page'
+import { assertSignedIn, requireCredential, SettingsLayout, settingsPage } from './settings'
+import { LinkNotices, registerSessionSettings, registerSignInSettings } from './sign-in-page'
+
+const themeInput = z.enum(themes)
+
+/** Registers `/settings`: profile, theme, ways to sign in, notifications, sessions, keys and review hooks of the viewer. */
+export function registerSettingsPages(app: Hono<HubEnv>): void {
+  app.get(
+    '/settings',
+    settingsPage((c) => showProfile(c, null)),
+  )
+  app.post('/settings/profile', page(saveProfile))
+  app.post(
+    '/settings/theme',
+    page(async (c) => {
+      requireSameOrigin(c)
+      setTheme(c, themeInput.parse((await readForm(c))('theme')))
+      return c.redirect('/settings', 303)
+    }),
+  )
+  registerSignInSettings(app)
+  registerNotificationSettings(app)
+  registerSessionSettings(app)
+  registerKeySettings(app)
+  registerReviewHookSettings(app)
+}
+
+async function saveProfile(c: PageContext): Promise<Response> {
+  const read = readFormWith(profileInput, await readForm(c), profileForm)
+  try {
+    const viewer = await requireViewer(c, 'write')
+    if (!read.isValid) return showProfile(c, read.form, 400)
+    await updateProfile(c.var.context, viewer.id, read.value)
+    return c.redirect('/settings', 303)
+  } catch (error) {
+    const { form, status } = rejectForm(profileForm, read.form, error)
+    return showProfile(c, form, status)
+  }
+}
+
+/** @param form null: as the profile is stored */
+async function showProfile(
+  c: PageContext,
+  form: ProfileFormState | null,
+  status = 200,
+): Promise<Response> {
+  const credential = await requireCredential(c)
+  const now = c.var.context.clock.now()
+  const { frame, answers } = await readPage(c, {
+    account: selectOwnAccount(credential, now),
+    notices: selectLinkNotices(credential, now),
+  })
+  assertSignedIn(frame)
+  const { displayName, description = '' } = answers.account ?? {}
+  const stored = createForm({ display_name: displayName ?? '', description })
+  return sendPage(
+    c,
+    <ProfilePage frame={frame} form={form ?? stored} notices={answers.notices} />,
+    status,
+  )
+}
 
 type ProfileField = 'display_name' | 'description'
-export type ProfileFormState = FormState<ProfileField>
+type ProfileFormState = FormState<ProfileField>
 
-export const profileForm: FormDefinition<ProfileField> = {
+const profileForm: FormDefinition<ProfileField> = {
   rejected: 'Your profile was not saved.',
   fields: {
     display_name: { message: 'A display name can have at most 60 characters.' },
@@ -33,7 +107,7 @@ interface ProfilePageProps {
   notices: readonly LinkNotice[]
 }
 
-export const ProfilePage: FC<ProfilePageProps> = ({ frame, form, notices }) => (
+const ProfilePage: FC<ProfilePageProps> = ({ frame, form, notices }) => (
   <SettingsLayout frame={frame} tab="profile" title="Settings">
     <LinkNotices notices={notices} />
     <section class="block">

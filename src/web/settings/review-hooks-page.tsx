@@ -1,22 +1,42 @@
+import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import type { NewReviewHook } from '../../hub/review-hooks/actions'
-import { toDeliveryUrl } from '../../hub/review-hooks/hook-view'
-import type { ReviewHookRow } from '../../hub/review-hooks/queries'
-import { ErrorSummary } from '../form/error-summary'
-import { Field } from '../form/field'
-import type { FormDefinition, FormState } from '../form/form-state'
-import { FormKey } from '../frame/form-key'
+import {
+  createReviewHook,
+  type NewReviewHook,
+  removeReviewHook,
+  reviewHookErrors,
+  reviewHookInput,
+  toDeliveryUrl,
+} from '../../hub/agents/review-hook-actions'
+import { type ReviewHookRow, selectReviewHooks } from '../../hub/agents/review-hook-queries'
+import { type HubEnv, requireViewer } from '../../hub/http/page-entry'
+import { ErrorSummary, Field } from '../form/fields'
+import {
+  createForm,
+  type FormDefinition,
+  type FormState,
+  readFormWith,
+  rejectForm,
+} from '../form/form-state'
 import type { Frame } from '../frame/frame'
-import { AccountLink } from '../parts/account-link'
-import { RelativeTime } from '../parts/relative-time'
-import { SettingsLayout } from './settings-layout'
+import { FormKey, readForm, readFormActor } from '../frame/read-form'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { AccountLink } from '../parts/links'
+import { RelativeTime } from '../parts/times'
+import {
+  assertSignedIn,
+  requireCredential,
+  requireReadingSender,
+  SettingsLayout,
+  settingsPage,
+} from './settings'
 
-export const reviewHooksPath = '/settings/review-hooks'
+const reviewHooksPath = '/settings/review-hooks'
 const deleteHookPath = (id: string): string => `${reviewHooksPath}/${encodeURIComponent(id)}/delete`
 
-export type ReviewHookFormState = FormState<'agent'>
+type ReviewHookFormState = FormState<'agent'>
 
-export const reviewHookForm: FormDefinition<'agent'> = {
+const reviewHookForm: FormDefinition<'agent'> = {
   rejected: 'The review hook was not created.',
   fields: {
     agent: {
@@ -27,7 +47,7 @@ export const reviewHookForm: FormDefinition<'agent'> = {
 }
 
 /** A hook that was just created. */
-export type CreatedReviewHook = Pick<NewReviewHook, 'id' | 'agent' | 'secret'>
+type CreatedReviewHook = Pick<NewReviewHook, 'id' | 'agent' | 'secret'>
 
 interface ReviewHooksPageProps {
   frame: Frame
@@ -39,13 +59,7 @@ interface ReviewHooksPageProps {
   origin: string
 }
 
-export const ReviewHooksPage: FC<ReviewHooksPageProps> = ({
-  frame,
-  form,
-  hooks,
-  created,
-  origin,
-}) => (
+const ReviewHooksPage: FC<ReviewHooksPageProps> = ({ frame, form, hooks, created, origin }) => (
   <SettingsLayout
     frame={frame}
     tab="review-hooks"
@@ -105,8 +119,8 @@ const NewHookForm: FC<{ form: ReviewHookFormState }> = ({ form }) => (
 const CreatedHook: FC<CreatedReviewHook & { url: string }> = ({ agent, url, secret }) => (
   <div role="status">
     <p class="up4">
-      <strong>Copy the secret of the new hook for {agent} now.</strong> It is shown only once. On
-      GitHub:
+      <strong>Copy the secret of the new hook for {agent.name} now.</strong> It is shown only once.
+      On GitHub:
     </p>
     <ol class="list up3">
       <li>
@@ -145,7 +159,7 @@ const HookItem: FC<{ hook: ReviewHookRow; now: number; origin: string }> = ({
 }) => (
   <li>
     <div>
-      <AccountLink name={hook.agent} kind="agent" />
+      <AccountLink name={hook.agent.name} kind="agent" />
       <p class="meta">
         Created <RelativeTime at={hook.createdAt} now={now} />.{' '}
         <LastDelivery hook={hook} now={now} />
@@ -154,7 +168,7 @@ const HookItem: FC<{ hook: ReviewHookRow; now: number; origin: string }> = ({
     </div>
     <div>
       <a class="btn" href={deleteHookPath(hook.id)}>
-        Delete<span class="vh"> the review hook for {hook.agent}</span>
+        Delete<span class="vh"> the review hook for {hook.agent.name}</span>
       </a>
     </div>
   </li>
@@ -181,12 +195,12 @@ const LastDelivery: FC<{ hook: ReviewHookRow; now: number }> = ({ hook, now }) =
 }
 
 /** Asks before a hook is deleted. */
-export const DeleteReviewHookPage: FC<{ frame: Frame; hook: ReviewHookRow }> = (props) => {
+const DeleteReviewHookPage: FC<{ frame: Frame; hook: ReviewHookRow }> = (props) => {
   const { frame, hook } = props
   return (
     <SettingsLayout frame={frame} tab="review-hooks" title="Delete review hook">
       <section class="block">
-        <h2>Delete the review hook for {hook.agent}?</h2>
+        <h2>Delete the review hook for {hook.agent.name}?</h2>
         <form class="form wide" method="post" action={deleteHookPath(hook.id)}>
           <p class="lede">
             Reviews that GitHub sends to it start nothing any more. Comments and runs stay. Delete
@@ -204,4 +218,70 @@ export const DeleteReviewHookPage: FC<{ frame: Frame; hook: ReviewHookRow }> = (
       </section>
     </SettingsLayout>
   )
+}
+
+const deletePath = `${reviewHooksPath}/:id/delete`
+const emptyForm = (): ReviewHookFormState => createForm({ agent: '' })
+
+/** Registers `/settings/review-hooks`: where the viewer's reviews on GitHub reach agents. */
+export function registerReviewHookSettings(app: Hono<HubEnv>): void {
+  app.get(
+    reviewHooksPath,
+    settingsPage((c) => showHooks(c, { form: emptyForm() })),
+  )
+  app.post(reviewHooksPath, page(addHook))
+  app.get(deletePath, settingsPage(askToDelete))
+  app.post(
+    deletePath,
+    page(async (c) => {
+      // As in the API, also for who is muted: it says nothing to anybody.
+      const { id } = await requireViewer(c, 'write', { isWriting: false })
+      await removeReviewHook(c.var.context, { accountId: id }, idOf(c))
+      return c.redirect(reviewHooksPath, 303)
+    }),
+  )
+}
+
+const idOf = (c: PageContext): string => c.req.param('id') ?? ''
+
+/** Creates a hook and shows its secret in the response: a redirect would put it into the browser's history. */
+async function addHook(c: PageContext): Promise<Response> {
+  const read = readFormWith(reviewHookInput, await readForm(c), reviewHookForm)
+  try {
+    const viewer = await requireReadingSender(c)
+    if (!read.isValid) return showHooks(c, { form: read.form, status: 400 })
+    const actor = await readFormActor(c, viewer)
+    const { answer } = await createReviewHook(c.var.context, actor, viewer, read.value)
+    return showHooks(c, { form: emptyForm(), created: answer })
+  } catch (error) {
+    return showHooks(c, rejectForm(reviewHookForm, read.form, error))
+  }
+}
+
+interface Shown {
+  form: ReviewHookFormState
+  created?: CreatedReviewHook
+  status?: number
+}
+
+async function showHooks(c: PageContext, { form, created, status }: Shown): Promise<Response> {
+  const { frame, hooks } = await readHooks(c)
+  const props = { frame, form, hooks, created: created ?? null, origin: c.var.origin }
+  return sendPage(c, <ReviewHooksPage {...props} />, status)
+}
+
+async function askToDelete(c: PageContext): Promise<Response> {
+  const { frame, hooks } = await readHooks(c)
+  const hook = hooks.find(({ id }) => id === idOf(c))
+  if (!hook) throw reviewHookErrors.notFound()
+  return sendPage(c, <DeleteReviewHookPage frame={frame} hook={hook} />)
+}
+
+async function readHooks(c: PageContext) {
+  const credential = await requireCredential(c)
+  const { frame, answers } = await readPage(c, {
+    hooks: selectReviewHooks(credential, c.var.context.clock.now()),
+  })
+  assertSignedIn(frame)
+  return { frame, hooks: answers.hooks }
 }

@@ -1,21 +1,139 @@
+import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import type { Provider } from '../../hub/identities/providers'
-import type { OwnIdentity } from '../../hub/identities/queries'
-import type { OwnPasskey } from '../../hub/passkeys/queries'
-import type { LinkNotice } from '../../hub/sign-in/queries'
-import { ErrorSummary } from '../form/error-summary'
-import { Field } from '../form/field'
-import type { FormDefinition, FormState } from '../form/form-state'
+import {
+  type HubEnv,
+  requireSession,
+  requireViewer,
+  toErrorResponse,
+} from '../../hub/http/page-entry'
+import {
+  createSignInLink,
+  describeDevice,
+  endOtherSessions,
+  endSession,
+} from '../../hub/sign-in/actions'
+import { listProviders, type Provider, unlinkIdentity } from '../../hub/sign-in/identity-actions'
+import { type OwnIdentity, selectOwnIdentities } from '../../hub/sign-in/identity-queries'
+import {
+  addPasskey,
+  addPasskeyInput,
+  removePasskey,
+  startAddingPasskey,
+  toRpId,
+} from '../../hub/sign-in/passkey-actions'
+import { type OwnPasskey, selectOwnPasskeys } from '../../hub/sign-in/passkey-queries'
+import {
+  type LinkNotice,
+  type SessionRow,
+  selectLinkNotices,
+  selectOwnSessions,
+} from '../../hub/sign-in/queries'
+import { limits, signInLimits } from '../../shared/config'
+import { formatExact } from '../../shared/format'
+import { ErrorSummary, Field } from '../form/fields'
+import {
+  createForm,
+  type FormDefinition,
+  type FormState,
+  readFormWith,
+  rejectForm,
+} from '../form/form-state'
 import type { Frame } from '../frame/frame'
-import { LinkOrigin } from '../parts/link-origin'
-import { RelativeTime } from '../parts/relative-time'
-import { LinkNotices } from './link-notices'
-import { SettingsLayout } from './settings-layout'
+import { FormKey, readForm, readFormActor } from '../frame/read-form'
+import { findBrowserOrigin, findSite } from '../frame/requests'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { LinkOrigin } from '../parts/links'
+import { RelativeTime } from '../parts/times'
+import {
+  assertSignedIn,
+  requireCredential,
+  requireReadingSender,
+  SettingsLayout,
+  settingsPage,
+} from './settings'
+
+const path = '/settings/sign-in'
+
+/** Registers `/settings/sign-in`: passkeys and linked accounts of the viewer. */
+export function registerSignInSettings(app: Hono<HubEnv>): void {
+  app.get(
+    path,
+    settingsPage((c) => showSignIn(c, null)),
+  )
+  app.post(`${path}/passkeys/options`, page(sendOptions))
+  app.post(`${path}/passkeys`, page(sendPasskey))
+  app.post(
+    `${path}/passkeys/delete`,
+    page(async (c) => {
+      const viewer = await requireViewer(c, 'write')
+      await removePasskey(c.var.context, viewer.id, (await readForm(c))('id'))
+      return c.redirect(path, 303)
+    }),
+  )
+  app.post(
+    `${path}/identities/delete`,
+    page(async (c) => {
+      const viewer = await requireViewer(c, 'write')
+      await unlinkIdentity(c.var.context, viewer.id, (await readForm(c))('id'))
+      return c.redirect(path, 303)
+    }),
+  )
+}
+
+/** Sends what the script gives to the device. */
+async function sendOptions(c: PageContext): Promise<Response> {
+  try {
+    const { viewer, sessionId } = await requireSession(c)
+    const { id, name, displayName } = viewer
+    const account = { id, sessionId, name, displayName }
+    return c.json(await startAddingPasskey(c.var.context, account, findSite(c)))
+  } catch (error) {
+    return toErrorResponse(c, error)
+  }
+}
+
+async function sendPasskey(c: PageContext): Promise<Response> {
+  const read = readFormWith(addPasskeyInput, await readForm(c), passkeyForm)
+  try {
+    const { viewer, sessionId } = await requireSession(c)
+    if (!read.isValid) return showSignIn(c, read.form, 400)
+    await addPasskey(c.var.context, { id: viewer.id, sessionId }, findSite(c), read.value)
+    return c.redirect(path, 303)
+  } catch (error) {
+    const { form, status } = rejectForm(passkeyForm, read.form, error)
+    return showSignIn(c, form, status)
+  }
+}
+
+/** @param form null: with the name of this device */
+async function showSignIn(
+  c: PageContext,
+  form: PasskeyFormState | null,
+  status = 200,
+): Promise<Response> {
+  const credential = await requireCredential(c)
+  const now = c.var.context.clock.now()
+  const { frame, answers } = await readPage(c, {
+    passkeys: selectOwnPasskeys(credential, now),
+    identities: selectOwnIdentities(credential, now),
+    notices: selectLinkNotices(credential, now),
+  })
+  assertSignedIn(frame)
+  const empty = createForm({ label: describeDevice(c.req.header('user-agent')), response: '' })
+  const props = {
+    frame,
+    ...answers,
+    form: form ?? empty,
+    rpId: toRpId(findBrowserOrigin(c)),
+    providers: listProviders(c.var.context.settings),
+  }
+  return sendPage(c, <SignInSettingsPage {...props} />, status)
+}
 
 type PasskeyField = 'label' | 'response'
-export type PasskeyFormState = FormState<PasskeyField>
+type PasskeyFormState = FormState<PasskeyField>
 
-export const passkeyForm: FormDefinition<PasskeyField> = {
+const passkeyForm: FormDefinition<PasskeyField> = {
   rejected: 'The passkey was not added.',
   fields: {
     label: { message: 'Enter a name of at most 60 characters.' },
@@ -34,7 +152,7 @@ interface SignInSettingsProps {
   rpId: string
 }
 
-export const SignInSettingsPage: FC<SignInSettingsProps> = (props) => (
+const SignInSettingsPage: FC<SignInSettingsProps> = (props) => (
   <SettingsLayout frame={props.frame} tab="sign-in" title="Sign-in" scripts={['passkeys']}>
     <LinkNotices notices={props.notices} />
     <Passkeys {...props} />
@@ -159,3 +277,147 @@ const DeleteForm: FC<{ action: string; row: UsedRow; verb: string }> = ({ action
     </button>
   </form>
 )
+
+/** Registers `/settings/sessions`: where the viewer is signed in. */
+export function registerSessionSettings(app: Hono<HubEnv>): void {
+  app.get(
+    '/settings/sessions',
+    settingsPage((c) => showSessions(c, null)),
+  )
+  app.post(
+    '/settings/sessions/end',
+    page(async (c) => {
+      const viewer = await requireViewer(c, 'write')
+      await endSession(c.var.context, viewer.id, (await readForm(c))('id'))
+      return c.redirect('/settings/sessions', 303)
+    }),
+  )
+  app.post(
+    '/settings/sessions/end-others',
+    page(async (c) => {
+      const viewer = await requireViewer(c, 'write')
+      await endOtherSessions(c.var.context, viewer.id, viewer.keyId ?? '')
+      return c.redirect('/settings/sessions', 303)
+    }),
+  )
+  app.post('/settings/sessions/link', page(createLink))
+}
+
+async function createLink(c: PageContext): Promise<Response> {
+  const viewer = await requireReadingSender(c)
+  const { token } = await createSignInLink(c.var.context, viewer.id, {
+    askedBy: viewer.keyId,
+    actor: await readFormActor(c, viewer),
+    minutes: signInLimits.deviceLinkMinutes,
+  })
+  const url = new URL('/login', findBrowserOrigin(c))
+  url.searchParams.set('token', token)
+  return showSessions(c, url.href)
+}
+
+async function showSessions(c: PageContext, link: string | null): Promise<Response> {
+  const credential = await requireCredential(c)
+  const { frame, answers } = await readPage(c, {
+    sessions: selectOwnSessions(credential, c.var.context.clock.now()),
+  })
+  assertSignedIn(frame)
+  return sendPage(c, <SessionsPage frame={frame} sessions={answers.sessions} link={link} />)
+}
+
+interface SessionsPageProps {
+  frame: Frame
+  sessions: readonly SessionRow[]
+  /** A link that was just created; shown once. */
+  link: string | null
+}
+
+const SessionsPage: FC<SessionsPageProps> = ({ frame, sessions, link }) => (
+  <SettingsLayout
+    frame={frame}
+    tab="sessions"
+    title="Sessions"
+    {...(link !== null && { scripts: ['copy'] })}
+  >
+    <section class="block">
+      <h2>Signed in on</h2>
+      <ul class="list">
+        {sessions.map((session) => (
+          <li>
+            <div>
+              <strong>{session.label || 'Unknown device'}</strong>
+              {session.isCurrent && ' (this browser)'}
+              <p class="meta">
+                Signed in <RelativeTime at={session.createdAt} now={frame.now} />, last seen{' '}
+                <RelativeTime at={session.lastUsedAt ?? session.createdAt} now={frame.now} />
+              </p>
+            </div>
+            <form method="post" action="/settings/sessions/end">
+              <input type="hidden" name="id" value={session.id} />
+              <button class="btn" type="submit">
+                Sign out<span class="vh"> {session.label}</span>
+              </button>
+            </form>
+          </li>
+        ))}
+      </ul>
+      {sessions.length > 1 && sessions.some(({ isCurrent }) => isCurrent) && (
+        <form class="up4" method="post" action="/settings/sessions/end-others">
+          <button class="btn" type="submit">
+            Sign out everywhere else
+          </button>
+        </form>
+      )}
+      <p class="meta up4">
+        A session ends after {limits.sessionDays} days, or with the key, passkey or linked account
+        that opened it.
+      </p>
+    </section>
+    <section class="block">
+      <h2>Sign in on another device</h2>
+      {link === null ? (
+        <>
+          <p class="lede">
+            Create a link and open it on the other device. It works once, within{' '}
+            {signInLimits.deviceLinkMinutes} minutes.
+          </p>
+          <form class="up4" method="post" action="/settings/sessions/link">
+            <FormKey />
+            <button class="btn" type="submit">
+              Create link
+            </button>
+          </form>
+        </>
+      ) : (
+        <div role="status">
+          <p class="lede">
+            Open this link on the other device within {signInLimits.deviceLinkMinutes} minutes.
+            Whoever has it can sign in as you. It is shown only now.
+          </p>
+          <p class="code up4" data-copy="sign-in link">
+            {link}
+          </p>
+        </div>
+      )}
+    </section>
+  </SettingsLayout>
+)
+
+/** Shows the sign-in links that others created for the viewer's account. */
+export const LinkNotices: FC<{ notices: readonly LinkNotice[] }> = ({ notices }) =>
+  notices.length > 0 && (
+    <section class="block">
+      <h2>Sign-in links by others</h2>
+      <ul class="list">
+        {notices.map(({ by, createdAt }) => (
+          <li>
+            @{by} created a sign-in link for you on {formatExact(createdAt)}.
+          </li>
+        ))}
+      </ul>
+      <p class="meta up2">
+        Whoever opened it was signed in as you. If you did not ask for it, sign out everywhere else
+        under <a href="/settings/sessions">Sessions</a> and delete what you did not add under{' '}
+        <a href="/settings/sign-in">Sign-in</a>.
+      </p>
+    </section>
+  )

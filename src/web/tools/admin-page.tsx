@@ -4,13 +4,11 @@ import { requireAdminSender } from '../../hub/http/page-entry'
 import type { Statements } from '../../shared/db/batch'
 import { AppError } from '../../shared/errors'
 import type { FormProblem } from '../form/form-state'
-import { toProblem } from '../form/to-problem'
-import { type AdminTab, AdminTabs } from '../frame/admin-tabs'
+import { toProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
-import { Layout } from '../frame/layout'
-import { pageErrors } from '../frame/page-errors'
+import { type AdminTab, AdminTabs, Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
-import { type PageContext, type PageRead, readPage, sendPage } from '../frame/send-page'
+import { type PageContext, type PageRead, pageErrors, readPage, sendPage } from '../frame/send-page'
 
 /** Reads a page that only admins can see. @throws UNAUTHORIZED, FORBIDDEN */
 export async function readAdminPage<Batch extends Statements>(
@@ -36,7 +34,7 @@ interface AdminPage {
 export const sendAdminPage = (c: PageContext, { frame, title, tab, body, status }: AdminPage) =>
   sendPage(
     c,
-    <Layout frame={frame} title={title} place="admin" sheet="admin">
+    <Layout frame={frame} title={title} place={tab} sheet="admin">
       <AdminTabs here={tab} isAdmin />
       {body}
     </Layout>,
@@ -47,6 +45,7 @@ export const sendAdminPage = (c: PageContext, { frame, title, tab, body, status 
 export interface Rejection {
   problem: FormProblem
   status: number
+  error: AppError
 }
 
 type AdminForm = {
@@ -75,6 +74,6 @@ export async function handleAdminForm(c: PageContext, form: AdminForm): Promise<
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const { status, ...problem } = toProblem(error, form.labels)
-    return form.showAgain({ problem, status }, field)
+    return form.showAgain({ problem, status, error }, field)
   }
 }

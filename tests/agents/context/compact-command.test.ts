@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findCompact } from '../../../src/agents/context/describe-session'
+import { findCompact } from '../../../src/agents/context/task-layer'
 import type { LoadedActivation, Requester } from '../../../src/hub/contract/hub'
 import type { AccountId, CommentId } from '../../../src/shared/ids'
 import { aComment, aLoad, anItem, mira, threadWith } from './sources'

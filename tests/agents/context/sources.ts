@@ -1,6 +1,6 @@
 import { assemblePrompt, type PromptSources } from '../../../src/agents/context/assemble-prompt'
 import type { Definition } from '../../../src/agents/definitions/definition'
-import type { MemoryQuery, PromptMemory } from '../../../src/agents/memory/memory-types'
+import type { MemoryQuery, PromptMemory } from '../../../src/agents/memory/memory-store'
 import type {
   ClaimedItem,
   LoadedActivation,

@@ -4,7 +4,7 @@ import {
   createStatusPlaceholder,
   type StatusSources,
 } from '../../../src/agents/context/status-tail'
-import { describeBudget } from '../../../src/agents/hooks/describe-budget'
+import { describeBudget } from '../../../src/agents/hooks/hooks'
 import { initialState } from '../../../src/agents/loop/state'
 import { statusMarker } from '../../../src/agents/models/to-prompt'
 import type { BudgetStatus } from '../../../src/hub/contract/hub'

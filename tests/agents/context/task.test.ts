@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { describeSession } from '../../../src/agents/context/describe-session'
+import { describeSession } from '../../../src/agents/context/task-layer'
 import type { Exploration } from '../../../src/hub/contract/hub'
 import type { AccountId, CommentId, PostId } from '../../../src/shared/ids'
 import { aComment, aLoad, anItem, assemble, mira, threadWith } from './sources'
@@ -112,6 +112,20 @@ describe('a task outside of a thread', () => {
     )
     expect(task).toContain(where)
     expect(session?.id).toBe(id)
+  })
+
+  it("L39 S7: a schedule is remembered as the agent's own task with the name of who saved it, unfenced", () => {
+    const hub = { id: 'hub' as AccountId, name: 'rookery', kind: 'system' as const }
+    const load = given('scheduled', 'Write the standup!')
+    const items = load.items.map((item) => ({ ...item, from: hub, savedBy: 'mira' }))
+    const { task, session } = assemble({ load: { ...load, items } })
+    expect(session?.task).toBe('Your schedule, which @mira saved, gave you:\n\nWrite the standup!')
+    expect(session?.gist).toContain('@mira')
+    expect(session?.gist).not.toContain('@rookery')
+    expect(task).toContain('your final answer goes to the inbox of @mira')
+    const own = items.map((item) => ({ ...item, savedBy: null }))
+    expect(describeSession({ ...load, items: own })?.task).toMatch(/^Your schedule gave you:/)
+    expect(assemble({ load: { ...load, items: own } }).task).toContain('final answer is not posted')
   })
 
   it('L39: manual tasks leave no line for other sessions', () => {

@@ -1,11 +1,13 @@
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
 import { checkDefinition } from '../../../src/agents/definitions/check-definition'
-import { computeDefinitionEtag } from '../../../src/agents/definitions/definition-etag'
-import { createDefinitionStore } from '../../../src/agents/definitions/definition-store'
+import {
+  computeDefinitionEtag,
+  createDefinitionStore,
+} from '../../../src/agents/definitions/definition-store'
 import type { Model, ModelChoice } from '../../../src/agents/models/model-port'
 import { isGranted } from '../../../src/mcp-servers/gateway/decide'
-import { listKnownTools } from '../../../src/mcp-servers/gateway/list-known-tools'
+import { listKnownTools } from '../../../src/mcp-servers/gateway/known-tools'
 import { servers } from '../../../src/mcp-servers/servers'
 
 const files = {
@@ -199,6 +201,28 @@ test.each(reserved)(
     expect(without).toContainEqual(expect.stringMatching(`^${place} Ignored: only an admin`))
   },
 )
+
+test('D2: a grant says why it has no effect: its tools are hidden, or its server is not on the list', async () => {
+  const warningsOf = async (servers: string, hasTool: (grant: string) => boolean) => {
+    const config = `name: scout\ncapabilities:\n  mcp_servers: [${servers}]\n  grants: ["acme:read", "hub:read", "results:read"]\n`
+    const check = await checkDefinition(
+      { ...files, 'config.yaml': config },
+      { ...offer, listModels: () => [aModel()], listServers: () => ['hub', 'acme'], hasTool },
+    )
+    if (!check.ok) throw new Error(JSON.stringify(check.problems))
+    return check.facts.warnings.map(({ path, message }) => `${path} ${message}`)
+  }
+  expect(await warningsOf('hub, acme', () => true)).toEqual([])
+  expect(await warningsOf('', () => true)).toEqual([])
+  expect(await warningsOf('hub', () => true)).toEqual([
+    expect.stringMatching(
+      /^config\.yaml:4:capabilities\.grants\.0 No effect: capabilities\.mcp_servers does not list acme/,
+    ),
+  ])
+  expect(await warningsOf('hub, acme', (grant) => grant !== 'acme:read')).toEqual([
+    expect.stringMatching(/grants\.0 No effect: no tool .* acme:read\. The server acme is there: /),
+  ])
+})
 
 test('D5: a skill whose grants the definition does not request warns at load', async () => {
   const skill = (grants: string) =>

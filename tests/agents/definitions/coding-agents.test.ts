@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { checkDefinition } from '../../../src/agents/definitions/check-definition'
 import type { Model } from '../../../src/agents/models/model-port'
 import { isGranted } from '../../../src/mcp-servers/gateway/decide'
-import { listKnownTools } from '../../../src/mcp-servers/gateway/list-known-tools'
+import { listKnownTools } from '../../../src/mcp-servers/gateway/known-tools'
 import { servers } from '../../../src/mcp-servers/servers'
 import { definitionOf, problemsOf, warningsOf } from './read-files'
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { checkDefinition } from '../../../src/agents/definitions/check-definition'
 import type { Model } from '../../../src/agents/models/model-port'
 import { isGranted } from '../../../src/mcp-servers/gateway/decide'
-import { listKnownTools } from '../../../src/mcp-servers/gateway/list-known-tools'
+import { listKnownTools } from '../../../src/mcp-servers/gateway/known-tools'
 import { servers } from '../../../src/mcp-servers/servers'
 
 const { isTooWide, hasToolForPattern: hasTool } = listKnownTools(servers)
@@ -40,5 +40,8 @@ test('D2: a definition of another hub loads, and what cannot work here says what
     expect.stringMatching(/^config\.yaml:5:capabilities\.mcp_servers\.0\.command Ignored: .*url/),
     expect.stringMatching(/^config\.yaml:4:capabilities\.grants\.1 No effect: .* \/tools .*admin/),
     expect.stringMatching(/^config\.yaml:4:capabilities\.grants\.2 No effect: .*no shell/),
+    expect.stringMatching(
+      /^config\.yaml:4:capabilities\.grants\.0 No effect: .*mcp_servers does not list hub/,
+    ),
   ])
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { ScheduleEdit } from '../../../src/agents/contract/schedules'
-import { editSchedules, listSchedules } from '../../../src/agents/definitions/edit-schedules'
+import type { ScheduleEdit } from '../../../src/agents/contract/definitions'
+import { editSchedules, listSchedules } from '../../../src/agents/definitions/agent-form'
 
 const toFiles = (yaml: string) => ({
   'config.yaml': `name: scout # kept\n${yaml}`,

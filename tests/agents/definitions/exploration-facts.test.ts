@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import {
+  readDefinition,
   readExplorationFacts,
   readSchedules,
-} from '../../../src/agents/definitions/exploration-facts'
-import { readDefinition } from '../../../src/agents/definitions/read-definition'
+} from '../../../src/agents/definitions/read-definition'
 import { exploration, explorationScheduling } from '../../../src/shared/config'
 
 const prompt = { 'system-prompt.md': 'You are scout.' }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { editSchedules } from '../../../src/agents/definitions/edit-schedules'
+import { editSchedules } from '../../../src/agents/definitions/agent-form'
 import { readDefinition } from '../../../src/agents/definitions/read-definition'
 import { definitionLimits } from '../../../src/shared/config'
+import { measureLeastMs } from '../../support/measure-least'
 import { definitionOf, problemsOf, warningsOf } from './read-files'
 
 const { filesMax, fileCharsMax, charsMax, linesMax, detailsMax, skillTermsMax } = definitionLimits
@@ -127,7 +128,7 @@ const hostile: [string, Record<string, string>][] = [
 ]
 
 test.each(hostile)('T14: reading a definition of many %s is bounded', (_what, files) => {
-  const startedAt = performance.now()
-  readDefinition({ 'config.yaml': 'name: a1', 'system-prompt.md': 'Hi', ...files })
-  expect(performance.now() - startedAt).toBeLessThan(5_000)
+  const read = () =>
+    readDefinition({ 'config.yaml': 'name: a1', 'system-prompt.md': 'Hi', ...files })
+  expect(measureLeastMs(read, 5_000)).toBeLessThan(5_000)
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type EffectContext, toToolCaller } from '../../../src/agents/effects/effect-context'
 import type { LoadedFacts, LoopEvent } from '../../../src/agents/loop/event'
-import type { Privacy } from '../../../src/hub/contract/privacy'
+import type { Privacy } from '../../../src/hub/contract/hub'
 import type { AccountId, ActivationId } from '../../../src/shared/ids'
 
 const mira = 'mira-id' as AccountId

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ModelRequestResult } from '../../../src/agents/contract/coding-agents'
+import { toPricedRequest, toRequestCharge } from '../../../src/agents/effects/admit-request'
 import { worstCaseCharge } from '../../../src/agents/effects/price-call'
-import { toPricedRequest, toRequestCharge } from '../../../src/agents/effects/price-request'
-import type { OpenRequest } from '../../../src/agents/loop/program-state'
+import type { OpenRequest } from '../../../src/agents/loop/state'
 
 const prices = { input: 1_000_000, cached: 100_000, cacheWrite: 1_250_000, output: 5_000_000 }
 const model = { id: 'anthropic/one', prices }

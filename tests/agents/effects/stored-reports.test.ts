@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { splitReports, toStoredReports } from '../../../src/agents/effects/split-reports'
-import { convertReports } from '../../../src/agents/run/convert-program'
-import { PlanRevisions } from '../../../src/agents/run/plan-revisions'
+import { splitReports, toStoredReports } from '../../../src/agents/effects/program-desk'
+import { PlanRevisions } from '../../../src/agents/run/plan'
+import { convertReports } from '../../../src/agents/run/run-log'
 import { codingAgents } from '../../../src/shared/config'
 import type { RunReport } from '../../../src/shared/runner-protocol'
 

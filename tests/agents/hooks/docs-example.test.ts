@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import page from '../../../docs/hooks.md?raw'
+import page from '../../../docs/extending.md?raw'
 import type { HookContext } from '../../../src/agents/hooks/hook'
 import { createHookRunner } from '../../../src/agents/hooks/hook-runner'
 import { hooks } from '../../../src/agents/hooks/hooks'
@@ -26,8 +26,8 @@ const modelCall = {
 }
 const create = { callId: 'c', tool: 'hub_create_post', arguments: '{}' }
 
-it('L32: the example in docs/hooks.md is the code that is compiled and run here', () => {
-  const shown = /```ts\n([\s\S]*?)```/.exec(page)?.[1]
+it('L32: the example in docs/extending.md is the code that is compiled and run here', () => {
+  const shown = /```ts\n(import type \{ Hook \}[\s\S]*?)```/.exec(page)?.[1]
   expect(shown).toBe(example.replace('../../../src/agents/hooks/', './'))
   expect(example.split('\n').length).toBeLessThan(40)
 })

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
-import { applyRequestHooks } from '../../../src/agents/hooks/apply-request-hooks'
-import { budgetAwareness } from '../../../src/agents/hooks/budget-awareness'
 import type { Hook, HookContext } from '../../../src/agents/hooks/hook'
-import { createHookRunner } from '../../../src/agents/hooks/hook-runner'
+import { applyRequestHooks, createHookRunner } from '../../../src/agents/hooks/hook-runner'
+import { budgetAwareness } from '../../../src/agents/hooks/hooks'
 import type { Message } from '../../../src/agents/loop/message'
 import type { AccountId, ActivationId, BudgetId } from '../../../src/shared/ids'
 

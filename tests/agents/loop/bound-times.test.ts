@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { boundTimes, computeNextAlarm } from '../../../src/agents/alarm'
 import { initialState, type LoopState } from '../../../src/agents/loop/state'
-import { boundTimes, computeNextAlarm } from '../../../src/agents/next-alarm'
 import { takeSlots } from '../../../src/hub/inbox/deliver'
 import { activationLimits } from '../../../src/shared/config'
 import type { AccountId } from '../../../src/shared/ids'

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { checkWindow, formatWindowWarning } from '../../../src/agents/loop/compaction'
-import { countTotalChars, estimateTokensOfChars } from '../../../src/agents/loop/estimate'
-import type { Message } from '../../../src/agents/loop/message'
+import {
+  countTotalChars,
+  estimateTokensOfChars,
+  type Message,
+} from '../../../src/agents/loop/message'
 import { composeReply } from '../../../src/agents/loop/reply'
 import { buildTranscript } from '../../../src/agents/loop/transcript'
 import { facts, Scenario } from './scenario'

@@ -1,6 +1,5 @@
-import type { Effect } from '../../../src/agents/loop/effect'
 import type { LoopEvent } from '../../../src/agents/loop/event'
-import { initialState, type LoopState } from '../../../src/agents/loop/state'
+import { type Effect, initialState, type LoopState } from '../../../src/agents/loop/state'
 import { step } from '../../../src/agents/loop/step'
 import { outcome, steeredOutcome } from './outcomes'
 import { charge, resumed, woken } from './scenario'

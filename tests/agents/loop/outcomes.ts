@@ -1,5 +1,5 @@
-import type { Effect } from '../../../src/agents/loop/effect'
 import type { LoopEvent } from '../../../src/agents/loop/event'
+import type { Effect } from '../../../src/agents/loop/state'
 import { foldConversation } from '../../../src/agents/loop/transcript'
 import type { SteeringItem } from '../../../src/hub/contract/hub'
 import type { AccountId, InboxItemId } from '../../../src/shared/ids'

@@ -3,12 +3,16 @@ import { describe, expect, test } from 'vitest'
 import {
   type Conversation,
   countEntries,
+  extractSummary,
+  formatRecord,
   planCompaction,
   replaceOldest,
 } from '../../../src/agents/loop/compaction'
-import { countTotalChars, estimateTokensOfChars } from '../../../src/agents/loop/estimate'
-import type { Message } from '../../../src/agents/loop/message'
-import { extractSummary, formatRecord } from '../../../src/agents/loop/summarize'
+import {
+  countTotalChars,
+  estimateTokensOfChars,
+  type Message,
+} from '../../../src/agents/loop/message'
 
 const text = fc.string({ maxLength: 400 })
 const exchange: fc.Arbitrary<Message[]> = fc.oneof(

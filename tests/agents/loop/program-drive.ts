@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { LoopEvent } from '../../../src/agents/loop/event'
-import type { StoredReport } from '../../../src/agents/loop/program-event'
+import type { LoopEvent, StoredReport } from '../../../src/agents/loop/event'
 import { initialState, type LoopState } from '../../../src/agents/loop/state'
 import { step } from '../../../src/agents/loop/step'
 import { charge, facts, woken } from './scenario'
@@ -46,6 +45,7 @@ function happen(state: LoopState, kind: number, choice: number, at: number): Loo
         request,
         protocol: 'openai-chat',
         worst,
+        ...(choice % 4 === 3 && { isAside: true }),
       }
     }
     case 3:

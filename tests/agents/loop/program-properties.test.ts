@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sumOpen } from '../../../src/agents/loop/admit-request'
+import { sumOpen } from '../../../src/agents/loop/program'
 import { composeReply } from '../../../src/agents/loop/reply'
 import { initialState } from '../../../src/agents/loop/state'
 import { step } from '../../../src/agents/loop/step'
@@ -125,6 +125,26 @@ test('X4: an answer is only posted when the hub has seen its tools listed and a 
     }),
     { numRuns: 500 },
   )
+})
+
+test("X4: a request for another model than the run's judges the turn only where there is no other", () => {
+  let met = 0
+  fc.assert(
+    fc.property(choices, (list) => {
+      for (const { before, after } of decisionsOf(drive(list))) {
+        const [last, next] = [before.program?.last, after.program?.last]
+        if (!last || !next || before.program?.attempt !== after.program?.attempt) continue
+        met += before.program?.open.some(
+          ({ isAside, request }) => isAside && request > last.request,
+        )
+          ? 1
+          : 0
+        expect(!last.isAside && next.isAside, 'a title in place of an answer').toBeFalsy()
+      }
+    }),
+    { seed: 3, numRuns: 3_000 },
+  )
+  expect(met).toBeGreaterThan(20)
 })
 
 test('X1: a run resumed from its journal equals the uninterrupted one', () => {

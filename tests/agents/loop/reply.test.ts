@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { composeReply } from '../../../src/agents/loop/reply'
-import { addMentions } from '../../../src/shared/markdown/add-mentions'
+import { addMentions } from '../../../src/shared/markdown/render-markdown'
 import { Scenario } from './scenario'
 
 describe('names', () => {
@@ -47,4 +47,45 @@ test.each([
   const { state, events } = new Scenario().wake().load().failModel({ code, isRetryable: false })
   const reply = state.ending && composeReply(state.ending, events, ['mira'])
   expect(reply?.includes('Asking me again may help.')).toBe(isRecoverable)
+})
+
+describe('L34: what was written when a run is stopped is posted', () => {
+  const stopped = (
+    text?: string,
+    type: 'cancel_requested' | 'time_ran_out' = 'cancel_requested',
+  ) => {
+    const scenario = new Scenario().wake().load().answer('I look.', ['a']).returnTool('a')
+    scenario.apply({ type, at: 9, charge: null, ...(text !== undefined && { text }) })
+    const { state, events } = scenario
+    return state.ending && composeReply(state.ending, events, ['mira'])
+  }
+
+  test('with the reason after it, by a person or by the time limit', () => {
+    expect(stopped('The tide comes in')).toBe('@mira The tide comes in\n\n*I was asked to stop.*')
+    expect(stopped('The tide', 'time_ran_out')).toMatch(/^@mira The tide\n\n\*.*60 s/)
+  })
+
+  test('without a text what was said before it counts', () => {
+    expect(stopped()).toBe('@mira I look.\n\n*I was asked to stop.*')
+    expect(stopped('  \n')).toBe('@mira I look.\n\n*I was asked to stop.*')
+  })
+
+  test('a truncated answer is joined with the part that was being written', () => {
+    const scenario = new Scenario().wake().load().answer('One, ', [], 'length')
+    scenario.apply({ type: 'cancel_requested', at: 9, charge: null, text: 'two' })
+    const { state, events } = scenario
+    expect(state.ending && composeReply(state.ending, events, [])).toMatch(/^One, two\n\n/)
+  })
+
+  test.each([
+    ['Run:\n```js\nlet a = 1', '\n```\n\n*I was'],
+    ['~~~~\n```\nx', 'x\n~~~~\n\n*I was'],
+    ['```\na\n```\nb', '```\nb\n\n*I was'],
+    ['```\na\n````', '````\n\n*I was'],
+    ['`one` line', '`one` line\n\n*I was'],
+    ['1. Run:\n\n   ```bash\n   npm start', 'npm start\n   ```\n\n*I was'],
+    ['```npm start``` starts it', 'starts it\n\n*I was'],
+  ])('a code block that is open ends before the reason: %j', (text, end) => {
+    expect(stopped(text)).toContain(end)
+  })
 })

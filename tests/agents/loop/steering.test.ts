@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hasReadUntrusted } from '../../../src/agents/loop/has-read-untrusted'
 import type { Message } from '../../../src/agents/loop/message'
+import { hasReadUntrusted } from '../../../src/agents/loop/privacy'
 import { composeReply } from '../../../src/agents/loop/reply'
 import { buildTranscript } from '../../../src/agents/loop/transcript'
 import type { SteeringItem } from '../../../src/hub/contract/hub'

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { LoopEvent } from '../../../src/agents/loop/event'
 import { composeReply } from '../../../src/agents/loop/reply'
-import { describeProgress } from '../../../src/agents/run/describe-progress'
+import { describeProgress } from '../../../src/agents/run/run-log'
 import { activationLimits } from '../../../src/shared/config'
 import { facts, Scenario, woken } from './scenario'
 
@@ -20,6 +21,61 @@ describe('tasks', () => {
     })
     scenario.sleep()
     expect(scenario.state.pending[0]).not.toHaveProperty('mayExplore')
+  })
+
+  const offer = () => ({ ...woken(5), mayExplore: true }) as LoopEvent
+  const begin = () => {
+    const scenario = new Scenario().wake()
+    return { scenario, effectId: scenario.only('load') }
+  }
+  const failure = { code: 'HUB_UNREACHABLE', message: 'No answer.', isHopeless: false } as const
+
+  test('S1: an offer that comes while LOAD is on its way goes with the next one', () => {
+    const { scenario, effectId } = begin()
+    scenario.apply(offer())
+    scenario.apply({ type: 'load_found_nothing', at: 6, effectId })
+    expect(scenario.state.pending).toMatchObject([{ type: 'load', mayExplore: true }])
+    scenario.apply({ type: 'load_found_nothing', at: 7, effectId: scenario.only('load') })
+    expect(scenario.state).toMatchObject({ phase: 'idle', mayExplore: false })
+  })
+
+  test('S1: an offer outlives a wait for capacity that began before it', () => {
+    const { scenario, effectId } = begin()
+    scenario.apply(offer())
+    scenario.apply({ type: 'load_waited', at: 6, effectId, retryAt: 9, reason: 'capacity' })
+    scenario.sleep()
+    expect(scenario.state.pending).toMatchObject([{ type: 'load', mayExplore: true }])
+  })
+
+  test('S1: an offer that comes during the wait is made at once', () => {
+    const { scenario, effectId } = begin()
+    scenario.apply({ type: 'load_waited', at: 6, effectId, retryAt: 9, reason: 'capacity' })
+    scenario.apply(offer())
+    expect(scenario.state.pending).toMatchObject([{ type: 'load', mayExplore: true }])
+  })
+
+  test('S1: a LOAD that failed has not answered its offer', () => {
+    const scenario = new Scenario()
+    scenario.apply(offer())
+    scenario.apply({ type: 'load_failed', at: 6, effectId: scenario.only('load'), ...failure })
+    scenario.sleep()
+    expect(scenario.state.pending).toMatchObject([{ type: 'load', mayExplore: true }])
+  })
+
+  test('S1: the commit of a run answers an offer that came during it; a run that parks keeps it', () => {
+    const { scenario } = begin()
+    scenario.load()
+    scenario.apply(offer())
+    expect(scenario.state.mayExplore).toBe(true)
+    scenario.answer('Yes.').commit()
+    expect(scenario.state).toMatchObject({ phase: 'idle', mayExplore: false, isWokenAgain: true })
+    const { scenario: other } = begin()
+    other.load().answer('', ['a'])
+    other.apply(offer())
+    other.parkTool('a').park()
+    expect(other.state).toMatchObject({ phase: 'parked', mayExplore: true, isWokenAgain: true })
+    other.resume([{ callId: 'a' }])
+    expect(other.state.mayExplore).toBe(false)
   })
 
   test.each(['PASS', 'pass', ' Pass. ', '**PASS**', '"pass"!'])(
@@ -46,14 +102,27 @@ describe('tasks', () => {
     expect(scenario.state.ending).toMatchObject({ outcome: 'completed', reply: 'answer' })
   })
 
+  test.each(['PASS', '**Pass.**'])('L7: a scheduled run says nothing with %j', (text) => {
+    const { state } = new Scenario().wake().load({ task: 'scheduled' }).answer(text)
+    expect(state.ending).toMatchObject({ outcome: 'completed', reply: 'silent' })
+  })
+
+  test('L7: a scheduled run that has called a tool and then answers nothing is done', () => {
+    const scenario = new Scenario().wake().load({ task: 'scheduled' })
+    scenario.answer('I post this.', ['a']).returnTool('a').answer('')
+    expect(scenario.state.ending).toMatchObject({ outcome: 'completed', reply: 'silent' })
+  })
+
   test.each(['exploration', 'scheduled'] as const)(
-    'L35: whatever ends a %s task, nothing is posted for it',
+    'L35: whatever ends a %s task but its final words, nothing is posted for it',
     (task) => {
       const begin = () => new Scenario().wake().load({ task, answer: null })
       const cancelled = begin()
       cancelled.apply({ type: 'cancel_requested', at: 9, charge: null })
       const endings = [
-        begin().answer('I saw nothing new, but here is what I think.'),
+        begin().answer(
+          task === 'scheduled' ? 'pass' : 'I saw nothing new, but here is what I think.',
+        ),
         begin().answer('x', ['a'], 'tool-calls', 2_000).returnTool('a'),
         begin().failModel({ isRetryable: false }),
         begin().answer('', [], 'content-filter'),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { outputTokensFloor } from '../../../src/agents/loop/estimate'
+import { outputTokensFloor } from '../../../src/agents/loop/message'
 import { composeReply } from '../../../src/agents/loop/reply'
 import { Scenario } from './scenario'
 

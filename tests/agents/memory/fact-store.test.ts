@@ -1,10 +1,8 @@
 import { expect, it } from 'vitest'
 import { FactStore } from '../../../src/agents/memory/fact-store'
-import type { MemoryStore } from '../../../src/agents/memory/memory-store'
-import { SessionStore } from '../../../src/agents/memory/session-store'
 import { memoryLimits } from '../../../src/shared/config'
 import type { AccountId } from '../../../src/shared/ids'
-import { inStorage, turn } from './in-storage'
+import { inStorage } from './in-storage'
 
 const fact = (text: string, source = '') => ({
   text,
@@ -180,65 +178,5 @@ it('T20: a fact from a run that read untrusted text keeps its mark', async () =>
     facts.save(fact('one'), 2)
     facts.save(fact('two'), 3)
     expect(facts.list(all).facts.map(({ isUntrusted }) => isUntrusted)).toEqual([undefined, true])
-  })
-})
-
-const oldTables = `
-  CREATE TABLE sessions (id TEXT PRIMARY KEY, summary TEXT NOT NULL DEFAULT '',
-    activations INTEGER NOT NULL DEFAULT 0, input_tokens INTEGER NOT NULL DEFAULT 0,
-    cached_tokens INTEGER NOT NULL DEFAULT 0, output_tokens INTEGER NOT NULL DEFAULT 0,
-    cost_microusd INTEGER NOT NULL DEFAULT 0, created_at INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL) WITHOUT ROWID;
-  CREATE TABLE turns (seq INTEGER PRIMARY KEY, activation_id TEXT NOT NULL,
-    session_id TEXT NOT NULL, at INTEGER NOT NULL, gist TEXT NOT NULL, messages TEXT NOT NULL);
-  CREATE TABLE facts (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL UNIQUE,
-    source TEXT NOT NULL, created_at INTEGER NOT NULL, used_at INTEGER NOT NULL);
-  CREATE TABLE tasks (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL,
-    added_by TEXT UNIQUE, created_at INTEGER NOT NULL, done_at INTEGER,
-    note TEXT NOT NULL DEFAULT '');
-  INSERT INTO sessions (id, created_at, updated_at) VALUES ('general_p1', 1, 1);
-  INSERT INTO turns (activation_id, session_id, at, gist, messages)
-    VALUES ('act-0', 'general_p1', 1, 'asked', '[{"role":"user","text":"old"}]');
-  INSERT INTO facts (text, source, created_at, used_at)
-    VALUES ('one', 'mira', 1, 1), ('two', '', 2, 2), ('three', '', 3, 3);
-  DELETE FROM facts WHERE id = 3;
-  INSERT INTO tasks (text, added_by, created_at) VALUES ('Tell Mira.', 'key', 1);`
-
-const question = { sessionId: 'general_p1', words: '', factsMax: 9, retrieval: 'recent' } as const
-
-it.each<[string, (memory: MemoryStore) => unknown]>([
-  ['reading a prompt', (memory) => memory.readForPrompt({ ...question, reader: null })],
-  ['listing', (memory) => new FactStore(memory).list(all)],
-  ['saving a fact', (memory) => new FactStore(memory).save(fact('one'), 9)],
-  [
-    'adding a task',
-    (memory) =>
-      new FactStore(memory).addTask(
-        { text: 'x', key: 'key', privateTo: alice, isUntrusted: false },
-        9,
-      ),
-  ],
-  ['saving a turn', (memory) => memory.saveActivation(turn(1, { sessionId: 'general_p2' }))],
-  ['reading a session', (memory) => new SessionStore(memory).read('general_p1')],
-])('T2: tables of an earlier version are upgraded, rows and numbers stay: %s', async (_, first) => {
-  await inStorage((memory, sql) => {
-    sql.exec(oldTables)
-    first(memory)
-    const facts = new FactStore(memory)
-    expect(facts.list({ ...all, reader: alice })).toMatchObject({
-      facts: [
-        { id: 2, text: 'two', source: '', createdAt: 2 },
-        { id: 1, text: 'one', source: 'mira', createdAt: 1 },
-      ],
-      tasks: [{ id: 1, text: 'Tell Mira.' }],
-    })
-    // the number of a deleted fact is not given again
-    expect(facts.save({ ...fact('one'), privateTo: alice }, 4)?.id).toBeGreaterThan(3)
-    expect(facts.save(fact('one'), 5)).toEqual({ id: 1 })
-    expect(memory.readForPrompt({ ...question, reader: null })).toMatchObject({
-      history: [[{ text: 'old' }]],
-      hasPrivate: false,
-    })
-    expect(new SessionStore(memory).read('general_p1')?.messages).toHaveLength(1)
   })
 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { forgetRequests } from '../../../src/agents/memory/forget-requests'
+import { forgetRequests } from '../../../src/agents/memory/delete-texts'
 import type { MemoryStore } from '../../../src/agents/memory/memory-store'
 import type { AccountId, ActivationId, PostId } from '../../../src/shared/ids'
 import { inStorage, turn } from './in-storage'

@@ -1,7 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { MemoryStore } from '../../../src/agents/memory/memory-store'
-import type { StoredActivation } from '../../../src/agents/memory/memory-types'
+import { MemoryStore, type StoredActivation } from '../../../src/agents/memory/memory-store'
 import type { ActivationId } from '../../../src/shared/ids'
 
 let objects = 0

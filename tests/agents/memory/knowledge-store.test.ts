@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest'
 import type { KnowledgeView } from '../../../src/agents/contract/agents'
-import { canReadSession } from '../../../src/agents/contract/knowledge'
-import { FactStore } from '../../../src/agents/memory/fact-store'
-import { KnowledgeStore } from '../../../src/agents/memory/knowledge-store'
-import { PrivateFacts } from '../../../src/agents/memory/private-facts'
+import { canReadSession } from '../../../src/agents/contract/sessions'
+import { FactStore, KnowledgeStore, PrivateFacts } from '../../../src/agents/memory/fact-store'
 import type { AccountId, CommunityId } from '../../../src/shared/ids'
 import { inStorage } from './in-storage'
 

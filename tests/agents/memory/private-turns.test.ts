@@ -52,7 +52,8 @@ it('T2: whoever asks in a session, what was private to others is never shown', a
   const owner = fc.constantFrom(null, alice, bob)
   const saved = fc.array(fc.record({ owner, isCompacted: fc.boolean() }), { maxLength: 12 })
   await fc.assert(
-    fc.asyncProperty(saved, (turns) =>
+    // A compaction may shorten a text to nothing that could be found, so that it is not always first.
+    fc.asyncProperty(saved, fc.boolean(), (turns, isShortened) =>
       inStorage((memory) => {
         for (const [id, { owner: privateTo, isCompacted }] of turns.entries()) {
           const text = `<${privateTo ?? 'all'}>`
@@ -75,7 +76,7 @@ it('T2: whoever asks in a session, what was private to others is never shown', a
         }
         check()
         const sessions = new SessionStore(memory)
-        sessions.compact('general_p1')
+        if (isShortened) sessions.compact('general_p1')
         check()
         const snapshot = sessions.read('general_p1')
         if (snapshot)
@@ -115,5 +116,21 @@ it('T2: a manual compaction summarizes for each reader what that reader sees', a
     const forAlice = read(memory, alice)
     expect(forAlice.summary).toContain('open question 0')
     expect(JSON.stringify(forAlice.history)).toContain('secret answer 11')
+  })
+})
+
+it('T2: a private session that is restored is as private as before, its summary too', async () => {
+  await inStorage((memory) => {
+    memory.saveActivation(turn(1, { privateTo: alice, summary: 'The code is 4711.' }))
+    const sessions = new SessionStore(memory)
+    const snapshot = sessions.read('general_p1')
+    expect(snapshot?.summary).toBe('The code is 4711.')
+    if (snapshot) expect(sessions.restore('general_p1', snapshot, 9)).toBe(true)
+    const restored = read(memory, alice)
+    expect(restored).toMatchObject({ summary: 'The code is 4711.', hasPrivate: true })
+    expect(restored.history).toEqual([turn(1).messages])
+    for (const reader of [bob, null]) {
+      expect(read(memory, reader)).toMatchObject({ summary: '', history: [], hasPrivate: false })
+    }
   })
 })

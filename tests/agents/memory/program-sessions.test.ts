@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { LoadedFacts } from '../../../src/agents/loop/event'
-import { toProgram } from '../../../src/agents/loop/program-state'
-import { initialState } from '../../../src/agents/loop/state'
+import { initialState, toProgram } from '../../../src/agents/loop/state'
 import type { MemoryStore } from '../../../src/agents/memory/memory-store'
 import {
   deleteProgramSessions,

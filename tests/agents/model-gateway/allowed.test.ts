@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { findUnsupported } from '../../../src/agents/model-gateway/find-unsupported'
-import { knownFields } from '../../../src/agents/model-gateway/known-fields'
+import { findUnsupported, knownFields } from '../../../src/agents/model-gateway/read-request'
 import type { ModelProtocol } from '../../../src/shared/runner-protocol'
 import { createHarness, protocols, wires } from './gateway-harness'
 import { realRequests } from './real-requests'

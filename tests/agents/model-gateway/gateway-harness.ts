@@ -5,8 +5,8 @@ import type {
   ModelRequestResult,
 } from '../../../src/agents/contract/coding-agents'
 import { createModelGateway } from '../../../src/agents/model-gateway/create-model-gateway'
+import type { Fetch } from '../../../src/agents/models/model-port'
 import { createModelRegistry } from '../../../src/agents/models/registry'
-import type { Fetch } from '../../../src/agents/models/watched-fetch'
 import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import type { ModelProtocol } from '../../../src/shared/runner-protocol'
 import { settingsSchema } from '../../../src/shared/settings'

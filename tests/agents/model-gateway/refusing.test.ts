@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ModelRequestRefusal } from '../../../src/agents/contract/coding-agents'
-import { offlineText } from '../../../src/agents/model-gateway/answer-offline'
+import { offlineText } from '../../../src/agents/model-gateway/create-model-gateway'
 import { refusalStatuses } from '../../../src/agents/model-gateway/gateway-errors'
 import type { ModelProtocol } from '../../../src/shared/runner-protocol'
 import { toErrorBody } from '../../support/fake-model-wire'

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Message } from '../../../src/agents/loop/message'
-import { countTokensMax } from '../../../src/agents/models/count-tokens-max'
-import { estimateTokens } from '../../../src/agents/models/estimate-tokens'
+import { countTokensMax, estimateTokens } from '../../../src/agents/models/estimate-tokens'
 import { searchTool } from './fake-provider'
 
 const say = (text: string): Message[] => [{ role: 'user', text }]

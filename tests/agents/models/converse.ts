@@ -2,11 +2,15 @@
 import type { Message, ToolOutput } from '../../../src/agents/loop/message'
 import type { Model } from '../../../src/agents/models/model-port'
 
-export const hubTools = ['hub_search', 'hub_get_thread'].map((name) => ({
-  name,
-  description: '',
-  inputSchema: {},
-}))
+const toTools = (names: string[]) =>
+  names.map((name) => ({ name, description: '', inputSchema: {} }))
+
+export const hubTools = toTools(['hub_search', 'hub_get_thread'])
+/** Those of Scout, as far as the model uses them. */
+export const allTools = [
+  ...hubTools,
+  ...toTools(['hub_get_feed', 'hub_discover', 'memory_remember_fact']),
+]
 
 export const askingMessages = (text: string): Message[] => [
   { role: 'system', text: 'You are Scout, a patient researcher.' },
@@ -27,16 +31,31 @@ export function askingComments(asked: { author: string; text: string }[]): Messa
   return [...system, { role: 'user', text: `You were called.\n\n${blocks.join('\n\n')}` }]
 }
 
+export type Text = [author: string, text: string, kind?: string | undefined]
+
+/** A task in a thread: its texts in order, of which the last one asks. */
+export function inThread(title: string, texts: Text[]): Message[] {
+  const block = (source: string, [author, text, kind = 'human']: Text, at: number) =>
+    `<untrusted source="${source}" id="t${at}" author="${author}" kind="${kind}" community="craft"${at === texts.length - 1 ? ' asks="true"' : ''}>\n${text}\n</untrusted>`
+  const blocks = texts.map(([author, text, kind], at) =>
+    at === 0
+      ? block('post', [author, `${title}\n\n${text}`, kind], 0)
+      : block('comment', [author, text, kind], at),
+  )
+  return [...askingMessages('').slice(0, 2), { role: 'user', text: blocks.join('\n\n') }]
+}
+
 export async function converse(
   model: Model,
   text: string | Message[],
   hub: { call(name: string, json: string): string },
+  tools = hubTools,
 ): Promise<{ text: string; calls: string[] }> {
   const messages = typeof text === 'string' ? askingMessages(text) : [...text]
   const calls: string[] = []
   for (let step = 0; step < 6; step++) {
     const signal = new AbortController().signal
-    const result = await model.call({ messages, tools: hubTools, maxOutputTokens: 1_000, signal })
+    const result = await model.call({ messages, tools, maxOutputTokens: 1_000, signal })
     if (!result.ok) throw new Error(result.failure.message)
     const { answer } = result
     if (answer.calls.length === 0) return { text: answer.text, calls }

@@ -191,17 +191,15 @@ describe.each(protocols)('%s', (provider) => {
   })
 
   test('L34: a cancelled call ends at once', async () => {
-    const { model } = await fakeModel(provider, [{ text: 'late', latencyMs: 5_000 }])
+    const { model } = await fakeModel(provider, [{ text: 'never', latencyMs: 3_600_000 }])
     const cancel = new AbortController()
     const failing = failureOf(model, { signal: cancel.signal })
     setTimeout(() => cancel.abort(), 50)
-    const startedAt = Date.now()
     expect(await failing).toMatchObject({
       code: 'CANCELLED',
       isRetryable: false,
       mayBeCharged: true,
     })
-    expect(Date.now() - startedAt).toBeLessThan(2_000)
   })
 
   test('L34: a call that was cancelled before it began is not sent', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createChatRepair } from '../../../src/agents/models/providers/repair-chat'
-import { createMessagesRepair } from '../../../src/agents/models/providers/repair-messages'
+import { createMessagesRepair } from '../../../src/agents/models/providers/anthropic'
+import { createChatRepair } from '../../../src/agents/models/providers/openai-compatible'
 import { createRepairingFetch } from '../../../src/agents/models/repair-stream'
 import { answerOf, failureOf, fakeModel, searchTool } from './fake-provider'
 
@@ -161,6 +161,68 @@ describe('Chat Completions', () => {
   })
 
   const search = { name: 'hub_search', arguments: '{"query":"tin"}' }
+  const other = { name: 'hub_search', arguments: '{"query":"can"}' }
+  type SentCall = [index: number | null, id: string | null, called: object]
+  const someId = expect.any(String)
+  test.each<[string, SentCall[][], unknown[]]>([
+    [
+      'in one chunk',
+      [
+        [
+          [0, 'a', search],
+          [1, 'a', other],
+        ],
+      ],
+      ['a', 'a'],
+    ],
+    ['without an index, in two chunks', [[[null, 'a', search]], [[null, 'a', other]]], ['a', 'a']],
+    [
+      'whose id the first delta has alone',
+      [[[0, 'a', search]], [[1, 'a', {}]], [[1, null, other]]],
+      ['a', 'a'],
+    ],
+    [
+      'beside another one',
+      [
+        [
+          [0, 'a', search],
+          [1, 'b', other],
+        ],
+        [[2, 'a', other]],
+      ],
+      ['a', 'b', 'a'],
+    ],
+    [
+      'without ids',
+      [
+        [
+          [0, null, search],
+          [1, null, other],
+        ],
+      ],
+      [someId, someId],
+    ],
+  ])('L26: calls that share an id arrive with it: %s', async (_name, sent, ids) => {
+    const chunks = sent.map((calls) =>
+      delta({
+        tool_calls: calls.map(([index, id, called]) => ({
+          ...(index !== null && { index }),
+          ...(id !== null && { id }),
+          type: 'function',
+          function: called,
+        })),
+      }),
+    )
+    const { model } = await fakeModel('openai-compatible', [
+      { raw: sse(...chunks, delta({}, 'tool_calls')) },
+    ])
+    const { calls } = await answerOf(model, { tools: [searchTool] })
+    expect(calls.map(({ callId }) => callId)).toEqual(ids)
+    const later = ids.slice(1).map(() => other.arguments)
+    expect(calls.map((call) => call.arguments)).toEqual([search.arguments, ...later])
+    if (ids[0] === someId) expect(calls[0]?.callId).not.toBe(calls[1]?.callId)
+  })
+
   test.each([
     [
       'arguments as an object',

@@ -97,7 +97,7 @@ test('L16: a quoted question mentions nobody and adds no markup', async () => {
     { author: 'bob', text: `@scout where is the kettle ${'really '.repeat(40)}stored?` },
   ]
   const { text } = await converse(model, askingComments(asked), hubOf(posts))
-  expect(text).toContain('“ask bob where the \\[walnut\\](javascript:x) \\<b\\>is\\</b\\>”')
+  expect(text).toContain('“Hello! ask bob where the \\[walnut\\](javascript:x) \\<b\\>is\\</b\\>”')
   expect(text).not.toContain('@')
   expect(text).toMatch(/“where is the kettle [\w ]{1,60}…”/)
 })

@@ -43,7 +43,7 @@ describe('the offline model', () => {
   ])('L27: nothing fits: %s', async (question) => {
     const { text } = await converse(model, `@scout ${question}`, hub)
     expect(text).toContain('nothing fits')
-    expect(text).not.toContain('/p/')
+    expect(text).not.toMatch(/^>/m)
   })
 
   test('L27: without a search tool it answers so, and searches nothing', async () => {
@@ -112,7 +112,7 @@ describe('the offline model', () => {
     const soul = 'You are Scout (@scout), the researcher\nof this hub. People call you.'
     messages[0] = { role: 'system', text: soul }
     const { text } = await answerOf(model, { messages, tools: hubTools })
-    expect(text).toMatch(/^I am Scout, the researcher of this hub\. Ask me/)
+    expect(text).toMatch(/^I am Scout, the researcher of this hub\. I search this hub/)
     expect(text).not.toContain('@')
   })
 })

@@ -6,7 +6,9 @@ export interface Post {
   content: string | null
   author?: string
   community?: string
-  comments?: { id: string; author: string; content: string }[]
+  created_at?: string
+  author_kind?: string
+  comments?: { id: string; author: string; content: string; author_kind?: string }[]
 }
 
 export const posts: Post[] = [
@@ -35,11 +37,15 @@ export const posts: Post[] = [
 
 export const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 
-/** Any word may match; more shared words come first. */
-export function hubOf(list: Post[]) {
+/**
+ * Any word may match; more shared words come first.
+ *
+ * @param last matches texts that come after all others, as the hub ranks questions to agents and their answers
+ */
+export function hubOf(list: Post[], last = /^(?!)/) {
   return {
     call(name: string, json: string): string {
-      const { query, post_id } = JSON.parse(json)
+      const { query, post_id, type: only, limit } = JSON.parse(json)
       const by = (post: Post) => ({
         author: post.author ?? 'ada',
         community: post.community ?? 'general',
@@ -47,12 +53,20 @@ export function hubOf(list: Post[]) {
       if (name === 'hub_get_thread') {
         const post = list.find(({ id }) => id === post_id)
         if (!post) return 'Error: There is no such post.'
-        const { id, title, content, comments = [] } = post
+        const { id, title, content, created_at, author_kind = 'human', comments = [] } = post
         return JSON.stringify({
-          post: { id, title, content, ...by(post), url: `/p/${id}` },
+          post: { id, title, content, author_kind, created_at, ...by(post), url: `/p/${id}` },
           comments,
           comment_count: comments.length,
         })
+      }
+      if (name === 'memory_remember_fact') return JSON.stringify({ id: 1 })
+      if (name !== 'hub_search') {
+        const shown = list.map((post) => ({
+          ...{ id: post.id, title: post.title, excerpt: post.content, ...by(post) },
+          created_at: post.created_at,
+        }))
+        return JSON.stringify({ posts: shown })
       }
       const wanted = new Set(wordsOf(query))
       const rows = list.flatMap((post) => [
@@ -76,8 +90,9 @@ export function hubOf(list: Post[]) {
           ...row,
           score: wordsOf(row.body).filter((word) => wanted.has(word)).length,
         }))
-        .filter(({ score }) => score > 0)
-        .sort((a, b) => b.score - a.score)
+        .filter(({ score, type }) => score > 0 && (!only || type === only))
+        .sort((a, b) => +last.test(a.body) - +last.test(b.body) || b.score - a.score)
+        .slice(0, limit)
         .map(({ type, id, post, author, body, score }) => ({
           type,
           id,

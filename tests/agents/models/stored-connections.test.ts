@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { findNameProblems } from '../../../src/agents/models/check-names'
+import { findNameProblems } from '../../../src/agents/models/choose-model'
 import type { ModelChoice } from '../../../src/agents/models/model-port'
 import { createModelRegistry } from '../../../src/agents/models/registry'
 import type { ModelConnection } from '../../../src/hub/contract/hub'
-import { settingsSchema } from '../../../src/shared/settings'
+import { autoProvider, modelProviders, settingsSchema } from '../../../src/shared/settings'
 import { question, request } from './fake-provider'
 
 const stored = (provider: string, more: Partial<ModelConnection> = {}): ModelConnection => ({
-  ...{ provider, baseUrl: `https://${provider}.example/v1`, hasKey: true, defaultModel: null },
-  ...{ listed: [], prices: {}, revision: 'one', sealed: null, ...more },
+  ...{ provider, baseUrl: `https://${provider}.example/v1`, hasKey: true, keyProblem: null },
+  ...{ defaultModel: null, listed: [], prices: {}, revision: 'one', sealed: null, ...more },
 })
 const anthropic = stored('anthropic')
 const local = stored('openai-compatible', { hasKey: false, defaultModel: 'qwen3' })
@@ -53,6 +53,17 @@ test('L27: a provider that admins set up is called by what holds its key, which 
   await call(choice, [stored('anthropic', { revision: 'two' })])
   expect(opened).toEqual(['anthropic one', 'anthropic two'])
   expect(await call(choice, [stored('anthropic', { hasKey: false })])).toBe('offline/extractive')
+})
+
+test('a key that has not worked is used by no agent, and an override says so', () => {
+  const { registry } = createRecorder()
+  const held = [stored('anthropic', { keyProblem: 'refused' })]
+  expect(registry.resolve({ provider: 'auto' }, held).model.id).toBe('offline/extractive')
+  expect(registry.resolve({ provider: 'anthropic' }, held).substitutedFor).toMatch(/^anthropic\//)
+  expect(registry.findUpstream('anthropic/claude-haiku-4-5', {}, held)).toBeNull()
+  expect(() => registry.resolve({ override: 'anthropic/claude-haiku-4-5' }, held)).toThrow(
+    'has not worked yet',
+  )
 })
 
 test('B7: a price that admins set counts from the next call on, whatever key is used, and is that of one name', () => {
@@ -167,6 +178,6 @@ test.each<[ModelChoice, string | null]>([
 test('L27: an unknown provider far from any other is an error with all names', () => {
   const [problem] = findNameProblems({ provider: 'skynet' })
   expect(problem?.message).toBe(
-    'Unknown provider "skynet". Use one of anthropic, openai, openai-compatible, workers-ai, offline, auto',
+    `Unknown provider "skynet". Use one of ${[...modelProviders, autoProvider].join(', ')}`,
   )
 })

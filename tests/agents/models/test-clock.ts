@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/agents/models/response-timer'
+import type { Clock } from '../../../src/agents/models/model-port'
 
 /** A clock whose timers fire when the test advances it. */
 export function testClock(): Clock & { pass(ms: number): void; untilAsked(): Promise<void> } {

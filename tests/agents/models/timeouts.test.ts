@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { chooseTimeouts } from '../../../src/agents/models/call-timeouts'
-import { isPrivateAddress } from '../../../src/agents/models/private-address'
+import { chooseTimeouts, isPrivateAddress } from '../../../src/agents/models/registry'
 import { readSettings } from '../../../src/shared/settings'
 import { failureOf, fakeModel, protocols } from './fake-provider'
 import { testClock } from './test-clock'

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Message } from '../../../src/agents/loop/message'
-import { joinTurns, toSendable, toWellFormedJson } from '../../../src/agents/models/to-sendable'
+import { joinTurns, toSendable, toWellFormedJson } from '../../../src/agents/models/to-prompt'
 import { answerOf, fakeModel, protocols, question } from './fake-provider'
 
 const words = fc.oneof(

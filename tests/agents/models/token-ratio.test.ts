@@ -1,6 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { learnRatio, type TokenRatio, unknownRatio } from '../../../src/agents/models/token-ratio'
+import {
+  learnRatio,
+  type TokenRatio,
+  unknownRatio,
+} from '../../../src/agents/models/estimate-tokens'
 
 const learnAll = (counts: number[], estimated = 1_000): TokenRatio | null =>
   counts.reduce<TokenRatio | null>((ratio, count) => learnRatio(ratio, count, estimated), null)

@@ -6,7 +6,7 @@ import {
 } from '../../../src/agents/effects/price-call'
 import type { ModelFailure } from '../../../src/agents/loop/message'
 import { classifyFailure, type FailureContext } from '../../../src/agents/models/classify-failure'
-import { openAIRetryPolicy } from '../../../src/agents/models/providers/retry-policy'
+import { openAIRetryPolicy } from '../../../src/agents/models/providers/provider'
 
 const context: FailureContext = {
   providerName: 'The server',
@@ -73,6 +73,23 @@ describe('the charge of a call without an answer', () => {
     const failure = classifyFailure(new TypeError('x'), { ...context, isUnreachable: true })
     expect(toFailureCharge(plan(), failure, 1)).toBeNull()
     expect(failure.outage?.setting).toBe('OPENAI_COMPATIBLE_BASE_URL')
+  })
+
+  test.each([502, 503, 504, 520, 527, 530])(
+    'T5: with %d a provider is down, and costs nothing; behind a part of the answer it has served that',
+    (status) => {
+      const down = classifyFailure(refused(status), context)
+      expect(down.outage?.setting).toBe('OPENAI_COMPATIBLE_BASE_URL')
+      expect(toFailureCharge(plan(), down, 1)).toBeNull()
+      const begun = { ...context, hasResponse: true, chars: 800 }
+      const broken = classifyFailure(refused(status), begun)
+      expect(broken.outage).toBeUndefined()
+      expect(toFailureCharge(plan(), broken, 1)).toMatchObject({ outputTokens: 200 })
+    },
+  )
+
+  test.each([401, 408, 429, 500, 501, 519, 528, 529])('T5: %d is no outage', (status) => {
+    expect(classifyFailure(refused(status), context).outage).toBeUndefined()
   })
 
   test('T5: an error of our own is not an outage', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { RuntimeEvent, Trace, TraceStep, Waterfall } from '../../../src/agents/contract/agents'
 import { toRuntimeEvents } from '../../../src/agents/run/live-events'
-import { toOtlp } from '../../../src/agents/run/otlp-spans'
+import { toOtlp } from '../../../src/agents/run/otlp'
 import { foldPlan } from '../../../src/agents/run/plan'
 import { toRunLog } from '../../../src/agents/run/run-log'
 import { toWaterfall } from '../../../src/agents/run/waterfall'
@@ -117,11 +117,10 @@ test.each(goldens)('plan: %s', (_name, golden) => {
   const { plan } = golden.trace
   const now = foldPlan(toLog(golden))
   const isSettled = golden.run.ending !== null
-  const settled = golden.run.ending?.outcome === 'completed' ? 'completed' : 'failed'
   const steps = plan.steps.map((step) => {
     const isOpenOwn = step.callId === null && ['pending', 'running'].includes(step.status)
     // the agent's own steps stayed open when the run ended
-    return isSettled && isOpenOwn ? { ...step, status: settled } : step
+    return isSettled && isOpenOwn ? { ...step, status: 'not_done' } : step
   })
   expect(now.steps.map(({ callId, title, status }) => ({ callId, title, status }))).toEqual(steps)
   expect(now.goal).toBe(plan.goal)

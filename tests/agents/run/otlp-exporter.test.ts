@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { createOtlpExporter } from '../../../src/agents/run/otlp-exporter'
+import { createOtlpExporter } from '../../../src/agents/run/otlp'
 import type { ActivationId } from '../../../src/shared/ids'
 import { createLog } from '../../../src/shared/log'
 import { ended, loaded, toStoredLog, woken } from '../../support/run-log'
@@ -62,4 +62,15 @@ test('C6 T21: a collector never gets what the account of a requester returned', 
   expect(bodyOf(0)).toContain('PROMPT')
   await exporter.push(activation, JSON.stringify({ ...log, usesOwnAccount: true }))
   expect(bodyOf(1)).not.toContain('PROMPT')
+})
+
+test('L43: failures whose commit did not reach the hub are counted again, with those since', async () => {
+  const { exporter } = setUp()
+  const fail = () => exporter.push(activation, 'unreadable')
+  await fail()
+  const lost = exporter.takeFailures()
+  await fail()
+  exporter.restoreFailures(lost)
+  expect(exporter.takeFailures()).toBe(2)
+  expect(exporter.takeFailures()).toBe(0)
 })

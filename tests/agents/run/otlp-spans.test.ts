@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { LoopEvent } from '../../../src/agents/loop/event'
 import type { Ending } from '../../../src/agents/loop/state'
-import { toOtlp } from '../../../src/agents/run/otlp-spans'
+import { toOtlp } from '../../../src/agents/run/otlp'
 import { readOtlp } from '../../support/check-otlp'
 import {
   activationId,

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import type { PlanStep } from '../../../src/agents/contract/agents'
 import type { LoopEvent } from '../../../src/agents/loop/event'
 import type { Ending } from '../../../src/agents/loop/state'
-import { foldPlan as fold, formatPlanProgress } from '../../../src/agents/run/plan'
-import { planToolName } from '../../../src/agents/run/plan-revisions'
+import { toRuntimeEvents } from '../../../src/agents/run/live-events'
+import { foldPlan as fold, formatPlanProgress, planToolName } from '../../../src/agents/run/plan'
 import { toRunLog } from '../../../src/agents/run/run-log'
 import { Scenario } from '../loop/scenario'
 
@@ -179,6 +179,18 @@ test('L41: a revision that the tool refused, or that is not a plan, changes noth
   expect(titles(events)).toEqual(['Fine pending'])
 })
 
+test.each([
+  ['the JSON text of a list', { steps: '[{"title":"Find","status":"Running"}]' }],
+  ['one step', { steps: { title: 'Find', status: 'running' } }],
+  ['JSON text in all', JSON.stringify({ steps: [{ title: 'Find', status: 'running' }] })],
+])('L41: a revision whose steps the tool accepts as %s is read alike', (_name, sent) => {
+  const events = [
+    calling({ callId: 'p', name: planToolName, arguments: sent }),
+    returning('p', planToolName),
+  ]
+  expect(titles(events)).toEqual(['Find running'])
+})
+
 test('L41: progress is always between 0 and 1, and a plan is bounded', () => {
   const event = fc.oneof(
     fc
@@ -201,6 +213,41 @@ test('L41: progress is always between 0 and 1, and a plan is bounded', () => {
     }),
   )
 })
+
+test.each([
+  ['completed', null],
+  ['max_tokens', 'The run ended: max tokens.'],
+] as const)(
+  'L41: steps that the agent has not marked as done are not done when its run ends as %s',
+  (outcome, reason) => {
+    const steps = [
+      { title: 'Find them', status: 'completed' },
+      { title: 'Read both', status: 'running' },
+      { title: 'Give up', status: 'failed' },
+      { title: 'Compare' },
+    ]
+    const events = [
+      calling({ callId: 'p', name: planToolName, arguments: { steps } }),
+      returning('p', planToolName),
+    ]
+    const plan = foldPlan(events, { outcome, error: null, reply: 'answer', text: '' })
+    expect(plan.steps).toMatchObject([
+      { title: 'Find them', status: 'completed', reason: null },
+      { title: 'Read both', status: 'not_done', reason },
+      { title: 'Give up', status: 'failed' },
+      { title: 'Compare', status: 'not_done', reason },
+    ])
+    expect(plan.progress).toBe(0.25)
+    expect(formatPlanProgress(plan)).toBe('I had finished 1 of 4 steps of my plan.')
+    const sent = toRuntimeEvents(
+      toRunLog(events, { outcome, error: null, reply: 'answer', text: '' }),
+    )
+    expect(sent.findLast((event) => event.type === 'plan')).toMatchObject({
+      progress: 0.25,
+      steps: ['completed', 'not_done', 'failed', 'not_done'].map((status) => ({ status })),
+    })
+  },
+)
 
 test('L9: without steps there is no progress', () => {
   expect(formatPlanProgress(foldPlan([]))).toBe(null)

@@ -111,13 +111,6 @@ const completed: Record<string, () => RecordedRun> = {
       .begin({ task: 'exploration', answer: null, notes: ['Two skills were left out.'] })
       .answer({ text: 'PASS' })
       .commit(),
-  'task of another executor': () =>
-    new Recording()
-      .begin({
-        ...{ prompt: [], historyFrom: 0, promptTokens: 0, note: 'No runner is connected.' },
-        model: { id: 'claude-code', isOffline: false, substitutedFor: null },
-      })
-      .commit(),
   'completed by the offline model': () =>
     new Recording()
       .begin({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { LoopEvent } from '../../../src/agents/loop/event'
+import { countTools } from '../../../src/agents/run/counters'
 import { toRunLog } from '../../../src/agents/run/run-log'
-import { countTools } from '../../../src/agents/run/tool-counts'
 import type { AuditEntry } from '../../../src/hub/contract/hub'
 import { answered, auditOf, returned, start, woken } from './events'
 

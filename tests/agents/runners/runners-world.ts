@@ -1,6 +1,6 @@
 import type { NewRun, RunReceiver } from '../../../src/agents/contract/coding-agents'
+import type { RunnersDeps } from '../../../src/agents/runners/run-dispatcher'
 import type { RunnerSocket } from '../../../src/agents/runners/runner-connections'
-import type { RunnersDeps } from '../../../src/agents/runners/runners-deps'
 import { RunnersShell } from '../../../src/agents/runners/runners-shell'
 import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { createLog } from '../../../src/shared/log'

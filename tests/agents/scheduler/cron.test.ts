@@ -165,6 +165,18 @@ test('D3: a problem of a schedule is reported by field', () => {
   expect(findCronProblem('0 0 30 2 *', 'UTC')).toMatchObject({ field: 'cron' })
 })
 
+test.each([
+  ['Berlin', 'Europe/Berlin'],
+  ['europe/berlim', 'Europe/Berlin'],
+  ['New York', 'America/New_York'],
+  ['tokyo ', 'Asia/Tokyo'],
+])('D3: the unknown time zone %j is answered with the nearest one', (typed, zone) => {
+  expect(findCronProblem('0 9 * * *', typed)).toEqual({
+    field: 'timezone',
+    message: `Unknown time zone ${typed}. Did you mean ${zone}?`,
+  })
+})
+
 /** November 2026: the 1st is a Sunday. Days of the month on which a schedule is due. */
 const days: [cron: string, days: number[]][] = [
   ['0 9 * * *', Array.from({ length: 30 }, (_, at) => at + 1)],

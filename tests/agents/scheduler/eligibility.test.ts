@@ -4,7 +4,7 @@ import {
   computeEligibleAt,
   computeWait,
   isCircuitOpen,
-} from '../../../src/agents/scheduler/eligibility'
+} from '../../../src/agents/scheduler/explain'
 import { explorationScheduling } from '../../../src/shared/config'
 
 const minute = 60_000

@@ -5,8 +5,11 @@ import type {
   ExplorerState,
   HubFacts,
 } from '../../../src/agents/contract/agents'
-import { computeEligibleAt } from '../../../src/agents/scheduler/eligibility'
-import { explainExploration, explainTask } from '../../../src/agents/scheduler/explain'
+import {
+  computeEligibleAt,
+  explainExploration,
+  explainTask,
+} from '../../../src/agents/scheduler/explain'
 import type { AccountId } from '../../../src/shared/ids'
 
 const minute = 60_000

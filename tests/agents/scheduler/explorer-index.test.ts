@@ -3,8 +3,7 @@ import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
 import { Explorers } from '../../../bench/simulator/explorers'
 import { createRandom } from '../../../bench/simulator/population'
-import { ExplorerIndex } from '../../../src/agents/scheduler/explorer-index'
-import { pick, tierOf } from '../../../src/agents/scheduler/pick'
+import { ExplorerIndex, pick, tierOf } from '../../../src/agents/scheduler/explorer-index'
 import { explorationScheduling } from '../../../src/shared/config'
 import type { AccountId } from '../../../src/shared/ids'
 
@@ -224,5 +223,26 @@ test('S12: an agent that waits by a clock that was ahead waits for its interval 
     index.requeue(idOf(2), longest)
     index.readHeads(now)
     expect(index.read(idOf(2))?.eligibleAt).toBe(longest)
+  })
+})
+
+test('S4 S5: an agent that waits for news, or does not explore, stays so when another run of it fails', async () => {
+  await withIndex('failed elsewhere', (index) => {
+    index.put(factsOf(1))
+    index.put({ ...factsOf(2), isPaused: true })
+    index.markSatisfied(idOf(1), now)
+    for (const agent of [idOf(1), idOf(2)]) {
+      index.finish(agent, {
+        at: now + 1,
+        isExploration: false,
+        hasFailed: true,
+        isSatisfied: false,
+      })
+    }
+    const later = now + 200 * hour
+    expect(takeTurn(index, later)).toBeNull()
+    index.requeueSatisfied(now + 2)
+    expect(takeTurn(index, later)).toBe(idOf(1))
+    expect(takeTurn(index, later)).toBeNull()
   })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { computeNextSweep, isArmingExpired } from '../../../src/agents/scheduler/next-sweep'
+import { computeNextSweep, isArmingExpired } from '../../../src/agents/scheduler/scheduler-shell'
 import { scheduling } from '../../../src/shared/config'
 
 const { sweepIntervalMs, sweepSlowMs, sweepArmedMs } = scheduling

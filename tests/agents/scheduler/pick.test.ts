@@ -7,7 +7,7 @@ import {
   type TierHead,
   tierOf,
   tierWeight,
-} from '../../../src/agents/scheduler/pick'
+} from '../../../src/agents/scheduler/explorer-index'
 import { explorationScheduling } from '../../../src/shared/config'
 
 const now = 2_000_000_000_000

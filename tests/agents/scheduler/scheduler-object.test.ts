@@ -1,4 +1,4 @@
-import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
 import { explorationScheduling } from '../../../src/shared/config'
@@ -38,6 +38,20 @@ test('S10: what disarms the sweep announces the news of the same post', async ()
   await runDurableObjectAlarm(scheduler())
   const { slotMs } = explorationScheduling
   expect(await readAlarm()).toBe(Math.ceil(at / slotMs) * slotMs)
+})
+
+test('S10: news that was announced is known to the next object, with what became news before it', async () => {
+  const { slotMs } = explorationScheduling
+  const at = Math.ceil(Date.now() / slotMs) * slotMs + 10 * slotMs
+  await scheduler().announceNews(at)
+  await scheduler().announceNews(at + 4 * slotMs)
+  await abortAllDurableObjects()
+  await scheduler().sweepNow()
+  const times = await runInDurableObject(scheduler(), (_object, state) =>
+    state.storage.sql.exec<{ at: number }>('SELECT at FROM announced ORDER BY at').toArray(),
+  )
+  expect(times.map((each) => each.at)).toEqual(expect.arrayContaining([at, at + 4 * slotMs]))
+  expect(await readAlarm()).toBeLessThanOrEqual(at)
 })
 
 test('S6: a task whose wake-up got lost is found by the sweep', async () => {

@@ -4,7 +4,7 @@ import {
   canStart,
   explorationFloor,
   type SchedulingMode,
-} from '../../../src/agents/scheduler/shares'
+} from '../../../src/agents/scheduler/explain'
 
 const modes: SchedulingMode[] = ['notification', 'exploration', 'hybrid']
 

@@ -1,11 +1,11 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll } from 'vitest'
+import type { SchedulingMode } from '../../../src/agents/scheduler/explain'
 import { SchedulerShell } from '../../../src/agents/scheduler/scheduler-shell'
-import type { SchedulingMode } from '../../../src/agents/scheduler/shares'
 import type { CommitRequest } from '../../../src/hub/contract/hub'
 import type { AccountId, ActivationId } from '../../../src/shared/ids'
-import { createOffice } from '../../hub/activations/create-office'
+import { createOffice } from '../../hub/runs/create-office'
 
 export const office = createOffice()
 export const { hub, post, run } = office

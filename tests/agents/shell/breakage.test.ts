@@ -32,6 +32,34 @@ test('L29: a call that fails on the way to its tool has an error as its result, 
     expect(JSON.stringify(world.hub.commits)).not.toContain('in private')
   }))
 
+test('L26 L36: of two calls with one id only the first runs, once, wherever the machine stops', async () => {
+  const lookTwice = (killAt: number | null) =>
+    inObject(async (state) => {
+      const world = new World((request) => {
+        if (countResults(request) === 0)
+          return { calls: [callOf('a', 'look', '{"at":1}'), callOf('a', 'look', '{"at":2}')] }
+        const last = request.messages.findLast(({ role }) => role === 'tool')
+        const results = last?.role === 'tool' ? last.results : []
+        return { text: results.map(({ isError }) => (isError ? 'error' : 'ok')).join(' ') }
+      })
+      world.killAt = killAt
+      world.hub.ask('@scout look twice')
+      await live(world, state)
+      return world
+    })
+  const { points } = await lookTwice(null)
+  for (let killAt = 0; killAt <= points.length; killAt++) {
+    const { called, ran, hub } = await lookTwice(killAt)
+    const sent = new Set(called.map((call) => call.arguments))
+    expect({ killAt, sent: [...sent], ran: ran.size }).toEqual({
+      killAt,
+      sent: ['{"at":1}'],
+      ran: 1,
+    })
+    expect(hub.commits[0]?.reply?.content).toBe('@mira ok error')
+  }
+})
+
 test('L35 L24: a failed renewal is reported as an error of the hub, and no model call is charged for it', () =>
   inObject(async (state) => {
     const world = new World(() => ({ calls: [callOf('a', 'look')] }))

@@ -205,4 +205,26 @@ describe('compaction', () => {
       expect(last).toContain('There were herons at the weir.')
       expect(last).not.toContain('Step 0.')
     }))
+
+  test('L19 L36: /compact that is interrupted at any point compacts, and does nothing else', async () => {
+    const compactAfter = (points: number | null) =>
+      inObject(async (state) => {
+        const world = new World(wordy(3, { text: 'There were herons at the weir.' }))
+        world.hub.ask('count them', 'dm')
+        await live(world, state)
+        const [begun, asked] = [world.points.length, world.asked.length]
+        world.killAt = points && begun + points
+        world.hub.ask('/compact', 'dm')
+        await live(world, state)
+        return { world, points: world.points.length - begun, asked: world.asked.slice(asked) }
+      })
+    const whole = await compactAfter(null)
+    for (let points = 1; points <= whole.points; points++) {
+      const { world, asked } = await compactAfter(points)
+      expect(world.hub.commits).toHaveLength(2)
+      expect(world.hub.commits[1]).toMatchObject({ outcome: 'completed' })
+      expect(world.hub.commits[1]?.reply?.content).toMatch(/A summary replaced \d+ messages/)
+      expect(asked.every(isSummary)).toBe(true)
+    }
+  })
 })

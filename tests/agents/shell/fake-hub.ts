@@ -212,6 +212,7 @@ export class FakeHub {
       commentId: null,
       content,
       createdAt: 1,
+      savedBy: task === 'scheduled' ? mira.name : null,
     }
     return {
       kind: 'loaded',

@@ -38,10 +38,11 @@ export const toResult = (call: ToolCall, text: string, isError = false): ToolRes
   },
 })
 
-export const tools: ToolApi = {
+/** @param more names of tools besides those that every test has */
+export const createTools = (more: readonly string[]): ToolApi => ({
   refresh: () => undefined,
   list: () =>
-    ['look', 'act', 'hang'].map((name) => ({
+    ['look', 'act', 'hang', ...more].map((name) => ({
       name,
       description: name,
       inputSchema: { type: 'object' },
@@ -56,4 +57,4 @@ export const tools: ToolApi = {
   measureFiles: () => null,
   endRun: async () => {},
   call: () => new Promise<never>(() => {}),
-}
+})

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { AgentShell } from '../../../src/agents/agent-shell'
-import { Journal } from '../../../src/agents/journal'
+import { Journal } from '../../../src/agents/storage/journal'
 import { activationLimits } from '../../../src/shared/config'
 import { Scenario } from '../loop/scenario'
 import { agentId } from './fake-hub'
@@ -70,9 +70,20 @@ test('L17 L35: a task that no LOAD has claimed does not fail, it starts again', 
   ])
 })
 
-test('L17 L35: a task without a requester posts nothing', async () => {
+test('L17 L35: of a scheduled task, whoever saved the schedule gets the reason', async () => {
   const { commits } = await commitOf(async (world) => {
     world.hub.ask('look', 'scheduled')
+    await claim(world)
+  })
+  const content = expect.stringMatching(/^I could not start: /)
+  expect(commits).toMatchObject([
+    { outcome: 'failed', reply: { postId: null, requesters: [], content } },
+  ])
+})
+
+test('L17 L35: a task without a requester posts nothing', async () => {
+  const { commits } = await commitOf(async (world) => {
+    world.hub.ask('look', 'exploration')
     await claim(world)
   })
   expect(commits).toMatchObject([{ outcome: 'failed', reply: null }])

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { runWhenApproved } from '../../../src/mcp-servers/outside/await-approval'
+import { runWhenApproved } from '../../../src/mcp-servers/outside/record-call'
 import type { RunReport } from '../../../src/shared/runner-protocol'
 import { agentId } from './fake-hub'
 import { begin, createWorld, ended, type FakeRun, live, started, write } from './fake-runner'

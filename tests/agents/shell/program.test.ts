@@ -34,6 +34,25 @@ test('L46 X1 X3: a task goes to a runner with its prompt, and the answer, its co
     expect(world.asked).toEqual([])
   }))
 
+test.each([
+  ['Nine herons.', 'Nine herons.'],
+  ['PASS', null],
+  [' ', null],
+])(
+  'L6 X3: of a scheduled program the answer %j is sent as %j to who saved the schedule',
+  (answer, sent) =>
+    inObject(async (state) => {
+      const { world } = createWorld(async (run) => {
+        await begin(run)
+        await run.ask()
+        await run.report(ended({ answer }))
+      })
+      world.hub.ask('count the herons', 'scheduled')
+      await live(world, state)
+      expect(world.hub.commits.map(({ reply }) => reply?.content ?? null)).toEqual([sent])
+    }),
+)
+
 test('X13: a write whose result is unknown ends the run when its runner is lost', () =>
   inObject(async (state) => {
     const { world, runners } = createWorld(async (run) => {
@@ -113,7 +132,8 @@ test('X8 X15: a quota that is used up, at the provider or in the hub, is said in
       await live(world, state)
       const [commit] = world.hub.commits
       expect(commit?.reply?.content).toContain('So far, eight herons.')
-      return { outcome: commit?.outcome, text: commit?.reply?.content ?? '' }
+      const { refusedCall: needs } = commit ?? {}
+      return { outcome: commit?.outcome, text: commit?.reply?.content ?? '', needs }
     }
     // Whether the program admits it or not.
     for (const is_success of [true, false]) {
@@ -126,7 +146,47 @@ test('X8 X15: a quota that is used up, at the provider or in the hub, is said in
     const hub = await sayOf(null)
     expect(hub.outcome).toBe('budget_exhausted')
     expect(hub.text).toContain('monthly budget of a requester is used up. It resets on 2026-12-01')
+    // What the request needs, so that the budget shows why it refuses.
+    expect(hub.needs?.tokens).toBeGreaterThan(1)
   }))
+
+test.each([
+  // 100 for the prompt, and 40 tokens at five each
+  ['money', { microusd: 300, tokens: 1_000_000 }],
+  ['tokens', { microusd: 1_000_000, tokens: 140 }],
+])(
+  'X4 B4: beside an open request the next one uses only the %s that is left of the budget',
+  (_, left) =>
+    inObject(async (state) => {
+      const answers: unknown[] = []
+      const { world } = createWorld(async (run) => {
+        await begin(run)
+        const open = await run.admit()
+        const { attempt } = run.order
+        const size = { promptTokens: 100, promptTokensMax: 100, outputTokens: 200 }
+        const facts = { attempt, protocol: 'anthropic-messages', model: 'any', ...size } as const
+        answers.push(await run.until('admit', (desk) => desk.admitRequest(run.id, facts)))
+        for (const request of [open, open === null ? null : open + 1]) {
+          if (request !== null) await run.settle(request)
+        }
+        await run.report(ended())
+      })
+      const { renew } = world.hub.api
+      world.hub.api.renew = async (request) => {
+        const answer = await renew(request)
+        const { held } = request
+        if (answer.kind !== 'renewed' || !held || held.tokens === 0) return answer
+        const reservation = {
+          microusd: held.microusd + left.microusd,
+          tokens: held.tokens + left.tokens,
+        }
+        return { ...answer, reservation }
+      }
+      world.hub.ask('@scout count')
+      await live(world, state)
+      expect(answers).toMatchObject([{ ok: true, request: 2, outputTokens: 40 }])
+    }),
+)
 
 test('X4: a request before the tools are listed, of another attempt, or after the end is refused', () =>
   inObject(async (state) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { RunningTasks } from '../../../src/agents/running-tasks'
+import { RunningTasks } from '../../../src/agents/agent-shell'
 
 const isQuiet = (work: RunningTasks) =>
   Promise.race([work.waitUntilIdle().then(() => true), scheduler.wait(1).then(() => false)])

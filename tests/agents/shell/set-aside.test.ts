@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Journal } from '../../../src/agents/journal'
+import { Journal } from '../../../src/agents/storage/journal'
 import { agentId } from './fake-hub'
 import { approveAll, callOf, countResults, inObject, live, type Script, World } from './world'
 

@@ -32,10 +32,28 @@ describe('tasks', () => {
     expect(hub.commits[0]?.model).toBe('other/model')
   })
 
-  test('L2 L35: a scheduled task is answered in the trace alone', async () => {
-    const { hub } = await once(() => ({ text: 'Nothing new today.' }), 'look', 'scheduled')
-    expect(hub.commits).toMatchObject([{ outcome: 'completed', reply: null }])
-    expect(hub.commits[0]?.trace).toContain('Nothing new today.')
+  test('L2 L6: the final words of a scheduled task are for whoever saved the schedule', async () => {
+    const { hub } = await once(() => ({ text: 'Two herons today.' }), 'look', 'scheduled')
+    expect(hub.commits).toMatchObject([
+      {
+        outcome: 'completed',
+        reply: { postId: null, parentId: null, content: 'Two herons today.' },
+      },
+    ])
+  })
+
+  test.each([
+    ['has written in a thread', 'hub_create_comment', 'Posted.'],
+    ['says that it has nothing to say', 'look', 'PASS'],
+    ['says nothing', 'look', ''],
+  ])('L2 L35: a scheduled run that %s is answered in the trace alone', async (_, tool, text) => {
+    const world = new World((request) =>
+      countResults(request) > 0 ? { text } : { calls: [callOf('a', tool)] },
+    )
+    world.moreTools = ['hub_create_comment']
+    world.hub.ask('look', 'scheduled')
+    await inObject((state) => live(world, state))
+    expect(world.hub.commits).toMatchObject([{ outcome: 'completed', reply: null, tools: [tool] }])
   })
 
   test('S1 L7: an offered exploration runs once, and PASS posts nothing', () =>
@@ -80,6 +98,10 @@ describe('stopping', () => {
   test('L34 T5: during a model call; the call is charged its prompt and what had arrived', async () => {
     const { world, isStopped, isLate } = await stop((request) => {
       request.onProgress?.(400)
+      request.onDelta?.({ kind: 'reasoning', text: 'Hm. ' })
+      request.onDelta?.({ kind: 'text', text: 'Let me think: the tide' })
+      request.onDelta?.({ kind: 'text', text: 'The tide ', isWhole: true })
+      request.onDelta?.({ kind: 'text', text: 'comes in' })
       return 'hang'
     })
     expect([isStopped, isLate]).toEqual([true, false])
@@ -87,7 +109,7 @@ describe('stopping', () => {
       {
         outcome: 'cancelled',
         usage: [{ isEstimated: true, outputTokens: 100 }],
-        reply: { content: expect.stringContaining('asked to stop') },
+        reply: { content: '@mira The tide comes in\n\n*I was asked to stop.*' },
       },
     ])
   })

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { LoopState } from '../../../src/agents/loop/state'
-import { initialState } from '../../../src/agents/loop/state'
-import { Watchdog } from '../../../src/agents/watchdog'
+import { Watchdog } from '../../../src/agents/alarm'
+import { initialState, type LoopState } from '../../../src/agents/loop/state'
 import { scheduling } from '../../../src/shared/config'
 import { agentId } from './fake-hub'
 import { callOf, inObject, live, World } from './world'
@@ -106,6 +105,27 @@ describe('an agent at rest', () => {
         ...['woken', 'loaded', 'model_answered', 'tool_returned', 'model_answered', 'committed'],
       ])
       expect(world.boot(state).readActivation().events).toEqual(events)
+    }))
+
+  test('L22: shows the end of what it did before its alarm has written that', () =>
+    inObject(async (state) => {
+      const world = new World(() => ({ text: 'Yes.' }))
+      const { load } = world.hub.api
+      world.hub.api.load = async (request) => {
+        // A task that takes longer than a moment has an alarm.
+        while ((await state.storage.getAlarm()) === null) await scheduler.wait(1)
+        return load(request)
+      }
+      world.hub.ask('@scout?')
+      const shell = world.boot(state)
+      shell.wake(agentId)
+      await shell.waitUntilIdle()
+      const { events, isCommitted } = shell.readActivation()
+      expect(isCommitted).toBe(true)
+      expect(events.map(({ type }) => type)).toEqual([
+        ...['woken', 'loaded', 'model_answered', 'committed'],
+      ])
+      await state.storage.deleteAlarm()
     }))
 
   test('L36: a short task is not taken for a crash by the next machine', () =>

@@ -1,20 +1,20 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import type { AgentDeps } from '../../../src/agents/agent-deps'
 import { AgentShell } from '../../../src/agents/agent-shell'
 import type { RunnerApi } from '../../../src/agents/contract/coding-agents'
 import { type Definition, toDefinition } from '../../../src/agents/definitions/definition'
+import type { AgentDeps } from '../../../src/agents/effects/effect-context'
 import type { Hook } from '../../../src/agents/hooks/hook'
 import { createHookRunner } from '../../../src/agents/hooks/hook-runner'
-import { ActivationStream } from '../../../src/agents/live/activation-stream'
 import type { ModelAnswer } from '../../../src/agents/loop/message'
 import type { Model, ModelRequest } from '../../../src/agents/models/model-port'
 import { RecoveryLane } from '../../../src/agents/recovery'
+import { ActivationStream } from '../../../src/agents/run/live-stream'
 import type { ToolCall, ToolCaller, ToolResult } from '../../../src/mcp-servers/contract/tools'
 import { systemClock } from '../../../src/shared/ids'
 import { createLog } from '../../../src/shared/log'
 import { agentId, FakeHub } from './fake-hub'
-import { failure, toApproval, tools, toResult } from './fake-tools'
+import { createTools, failure, toApproval, toResult } from './fake-tools'
 
 export type Answer = Partial<ModelAnswer> | { fails: string } | 'hang'
 export type Script = (request: ModelRequest, modelId: string) => Answer
@@ -57,6 +57,7 @@ export class World {
     stop: async () => undefined,
     forgetSessions: async () => undefined,
   }
+  moreTools: string[] = []
   approvalWaitMs = 60_000
   /** The repository that its program works on; null: none. */
   repository: string | null = null
@@ -145,7 +146,7 @@ export class World {
         publishProgress: api.publishProgress,
       },
       tools: {
-        ...tools,
+        ...createTools(this.moreTools),
         call: this.#gate(epoch, 'tool', (caller, call, signal) =>
           this.#callTool(caller, call, signal),
         ),

@@ -6,6 +6,7 @@ import { apiBase } from '../../../src/hub/http/mount-routes'
 import { adminRoutes } from '../../../src/mcp-servers/admin/admin-routes'
 import { type ErrorCode, errorCodes } from '../../../src/shared/errors'
 import { installFakeIssuer } from '../../support/fake-issuer'
+import { sample, sampleSize } from '../../support/sample'
 import { apiTable } from './api-table'
 import { type Row, readCell, readName, type Table } from './cells'
 import { findCachingProblem } from './check-caching'
@@ -140,6 +141,10 @@ test('T1: no row repeats what its group says', () => {
   }
 })
 
+/** Most rows of a private hub are those of a public one. */
+const sampleRows = (table: Table): Table =>
+  Object.fromEntries(sample(Object.entries(table), Object.keys(table).length / 2))
+
 describe('T1: each kind of requester gets what the table says', () => {
   test('T1: from the API of a public hub', async () => {
     const run = { ...json, isPublic: true, send: sendApi(true) }
@@ -149,7 +154,7 @@ describe('T1: each kind of requester gets what the table says', () => {
   test('T1: from the API of a private hub', async () => {
     const run = { ...json, isPublic: false, send: sendApi(false) }
     const chosen = ['nobody', 'expired', 'token', 'writer', 'other'] as const
-    expect(formatDeviations(await runTable(world, apiTable, run, chosen))).toBe('')
+    expect(formatDeviations(await runTable(world, sampleRows(apiTable), run, chosen))).toBe('')
   })
 
   test('T1, H3: from the API for existing clients', async () => {
@@ -185,11 +190,11 @@ describe('T1: each kind of requester gets what the table says', () => {
   test('T1: from the pages of a private hub', async () => {
     const run = { ...forms, isPublic: false, send: sendPage(false) }
     const chosen = ['nobody', 'expired', 'token', 'writer'] as const
-    expect(formatDeviations(await runTable(world, pageTable, run, chosen))).toBe('')
+    expect(formatDeviations(await runTable(world, sampleRows(pageTable), run, chosen))).toBe('')
   })
 })
 
 test('T17: whoever asks, no cache keeps an answer that is for them', () => {
   expect([...cachingProblems]).toEqual([])
-  expect(checked).toBeGreaterThan(3_000)
+  expect(checked).toBeGreaterThan(sampleSize(1_000, 3_000))
 })

@@ -1,3 +1,4 @@
+import { samples } from '../media/samples'
 import { backupRows } from './backup-table'
 import type { Table } from './cells'
 import { snapshot } from './contents'
@@ -36,6 +37,8 @@ export const apiTable: Table = {
     expect: 'secretWrite',
     send: async (world) => ({ path: `/me/keys/${await world.newKey(world.olga)}` }),
   },
+
+  'POST /media': { expect: 'write', send: () => ({ image: samples.png }) },
 
   // H22: direct messages are private always, from admins too.
   'POST /conversations': {
@@ -134,6 +137,14 @@ export const apiTable: Table = {
     send: async (world) => ({ path: `/posts/${await world.newPost(world.olga)}` }),
   },
   'GET /posts/:id': { expect: 'read', send: (world) => ({ path: `/posts/${world.postId}` }) },
+  'GET /posts/:id/versions': {
+    expect: 'read',
+    send: (world) => ({ path: `/posts/${world.postId}/versions` }),
+  },
+  'GET /comments/:id/versions': {
+    expect: 'read',
+    send: (world) => ({ path: `/comments/${world.commentId}/versions` }),
+  },
   'GET /posts/:id/comments': {
     expect: 'read',
     send: (world) => ({ path: `/posts/${world.postId}/comments` }),
@@ -280,6 +291,7 @@ export const apiTable: Table = {
   'POST /budgets/audit/repair': { expect: 'admin' },
   'POST /system/pause': { expect: 'admin' },
   'POST /system/announce-stop': { expect: 'admin' },
+  'POST /system/welcome (used hub)': { expect: 'admin' },
   'POST /system/resume': { expect: 'admin' },
   'POST /agents/:name/pause': { expect: 'admin', send: () => ({ path: '/agents/wren/pause' }) },
   'POST /agents/:name/resume': { expect: 'admin', send: () => ({ path: '/agents/wren/resume' }) },

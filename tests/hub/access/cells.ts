@@ -77,6 +77,8 @@ export interface Sent {
   path?: string
   /** Default: none. Pages send it as a form. */
   body?: Record<string, unknown>
+  /** In place of a body. */
+  image?: Uint8Array<ArrayBuffer>
   headers?: Record<string, string>
 }
 

@@ -14,6 +14,9 @@ export function findCachingProblem(request: Request, response: Response): string
   if (publicPath.test(pathname) && response.ok) {
     return said?.startsWith('public, max-age=') ? null : problem('public')
   }
+  if (/^\/media\//.test(pathname) && response.ok) {
+    return said === 'private, max-age=0, must-revalidate' ? null : problem('to ask each time')
+  }
   const hasCredential =
     request.headers.has('authorization') ||
     request.headers.has('x-api-key') ||

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
-import { listKnownTools } from '../../../src/mcp-servers/gateway/list-known-tools'
-import { hubServer } from '../../../src/mcp-servers/hub/server'
+import { listKnownTools } from '../../../src/mcp-servers/gateway/known-tools'
+import { hubServer } from '../../../src/mcp-servers/servers/hub'
 import type { TestHub } from '../create-test-hub'
 
 /** Returns functions that create approvals, and standing rules made from them. */

@@ -1,16 +1,18 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { computeDefinitionEtag } from '../../../src/agents/definitions/definition-etag'
-import { createDefinitionStore } from '../../../src/agents/definitions/definition-store'
+import {
+  computeDefinitionEtag,
+  createDefinitionStore,
+} from '../../../src/agents/definitions/definition-store'
 import { composeApp } from '../../../src/compose'
 import { createHubApi } from '../../../src/hub/api/hub-api'
 import { createLivePublisher } from '../../../src/hub/live/live-publisher'
 import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { identitySettings } from '../../support/fake-issuer'
 import { answered, loaded, requested, returned, toStoredLog, woken } from '../../support/run-log'
-import { usageOf } from '../activations/create-office'
 import { addressHeader, adminKey, createTestHub, type TestHub } from '../create-test-hub'
 import { makeModerator } from '../moderation/make-moderator'
+import { usageOf } from '../runs/create-office'
 import { canaries, definitionFacts, definitionFiles, snapshot } from './contents'
 import { findStylesheet, registerGuest } from './create-guest'
 import { createModeration } from './create-moderation'
@@ -50,6 +52,12 @@ export async function createWorld() {
     each.seen.readDefinition = createDefinitionStore(env.FILES).readFiles
     Object.assign(each.context().live, createLivePublisher(env.LIVE))
     Object.assign(each.seen.sessions, hub.seen.sessions)
+    // The lists end at different pages.
+    for (const { stored } of [each.seen.knowledge, each.seen.privateMemory]) {
+      const at = { createdAt: clock.start, updatedAt: clock.start, sharedAt: null }
+      stored.facts = [3, 2, 1].map((id) => ({ id, text: 'Plums', source: '', ...at }))
+      stored.files = ['a.md', 'böden.md'].map((path) => ({ path, bytes: 1, ...at }))
+    }
     each.seen.check = async (files) => {
       const name = /^name: (\S+)/.exec(files['config.yaml'] ?? '')?.[1] ?? 'scout'
       return { ok: true, facts: definitionFacts(name, await computeDefinitionEtag(files)) }
@@ -143,10 +151,15 @@ export async function createWorld() {
       .id as string
   let people = 0
   const newPerson = () => join(`person${++people}`)
-  /** A message request from one account to another. */
-  const newRequest = async (from: Member, to: Member, message = 'May I?') =>
-    (await call('/conversations', { key: from.key, body: { to: to.name, content: message } }))
-      .conversation.id as string
+  /** A request as a guest makes it who has become a member since: members need none. */
+  const newRequest = async (from: Member, to: Member, message = 'May I?') => {
+    const body = { to: to.name, content: message }
+    const { conversation } = await call('/conversations', { key: from.key, body })
+    await env.DB.prepare(`UPDATE conversations SET status = 'pending' WHERE id = ?`)
+      .bind(conversation.id)
+      .run()
+    return conversation.id as string
+  }
   const newConversation = async (from: Member, to: Member, message = 'May I?') => {
     const id = await newRequest(from, to, message)
     await call(`/conversations/requests/${id}/approve`, { key: to.key, method: 'POST' })

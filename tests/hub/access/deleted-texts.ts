@@ -1,8 +1,8 @@
 import { createHubApi } from '../../../src/hub/api/hub-api'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 import { answered, loaded, toStoredLog, woken } from '../../support/run-log'
-import { usageOf } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
+import { usageOf } from '../runs/create-office'
 import type { World } from './create-world'
 import type { Member } from './requesters'
 

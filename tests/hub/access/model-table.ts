@@ -40,9 +40,21 @@ export const modelPageRows: Table = {
     expect: 'admin',
     send: () => form('/models/key', { provider: 'openai-compatible', value: 'a-key-of-models' }),
   },
+  'POST /models/local': {
+    expect: 'admin',
+    // Nothing is found where others reach the hub.
+    except: { admin: 404 },
+    send: () => form('/models/local', { server: 'Ollama', model: 'qwen3' }),
+  },
   'POST /models/list': {
     expect: 'admin',
     send: () => form('/models/list', { provider: 'openai-compatible' }),
+  },
+  'POST /models/use': {
+    expect: 'admin',
+    // It has no key.
+    except: { admin: 404 },
+    send: () => form('/models/use', { provider: 'anthropic' }),
   },
   'POST /models/price': {
     expect: 'admin',

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { adminRoutes } from '../../../src/mcp-servers/admin/admin-routes'
+import { sample, sampleSize } from '../../support/sample'
 import { checkAnswer } from '../check-answer'
 import { createWorld, type World } from './create-world'
 import { type GeneratedRequest, generateRequest, type OpenApi } from './generate-request'
@@ -14,8 +15,8 @@ import { type Caller, callers, findPrivateText } from './private-texts'
  */
 const setting = (name: 'SEED' | 'RUNS'): number =>
   Number(Reflect.get(env, `ROOKERY_FUZZ_${name}`) ?? 0)
-const seeds = setting('SEED') ? [setting('SEED')] : [1, 2026]
-const runs = setting('RUNS') || 1_000
+const seeds = setting('SEED') ? [setting('SEED')] : sample([1, 2026], 1)
+const runs = setting('RUNS') || sampleSize(500, 1_000)
 /** Far more than a request needs: only one that hangs takes this long. */
 const hangMs = 20_000
 
@@ -136,7 +137,8 @@ test.each(seeds)(
     }
     expect(problems.join('\n')).toBe('')
     // Requests reached the handlers: many succeeded, and each kind of refusal occurred.
-    expect(answered.get(200) ?? 0).toBeGreaterThan(runs / 20)
+    const succeeded = [...answered].filter(([status]) => status < 300)
+    expect(succeeded.reduce((sum, [, count]) => sum + count, 0)).toBeGreaterThan(runs / 20)
     for (const status of [201, 400, 401, 403, 404]) {
       expect(answered.get(status) ?? 0, String(status)).toBeGreaterThan(0)
     }

@@ -6,6 +6,7 @@ import { remotePageRows } from './remote-page-table'
 import { reviewHookPageRows } from './review-hook-table'
 import { runnerPageRows } from './runner-table'
 import { runPageRows } from './runs-table'
+import { sendImageForm, showImage } from './show-image'
 import { signInTable } from './sign-in-table'
 import { standingRulePageRows } from './standing-rule-table'
 
@@ -37,7 +38,29 @@ export const pageTable: Table = {
   'GET /push-worker.js': { expect: 'open' },
   'GET /manifest.webmanifest': { expect: 'open' },
 
+  'GET /images': { expect: 'own' },
+  'POST /images': { expect: 'write', send: sendImageForm },
+  // H18: an image is for those who read a text that shows it, and its uploader.
+  'GET /media/:id': { expect: 'read', send: (world) => showImage(world, 'community') },
+  'GET /media/:id (of a private community)': {
+    expect: 'hiddenRead',
+    privately: 'secretRead',
+    except: { listed: '+' },
+    send: (world) => showImage(world, 'cellar'),
+  },
+  'GET /media/:id (of a message)': {
+    expect: 'hiddenRead',
+    privately: 'secretRead',
+    send: (world) => showImage(world, 'message'),
+  },
+  'GET /media/:id (not shown)': {
+    expect: 'hiddenRead',
+    privately: 'secretRead',
+    send: (world) => showImage(world, null),
+  },
+
   'GET /': { expect: 'read' },
+  'GET /posts-new': { expect: 'read' },
   'GET /m': { expect: 'read' },
   'GET /m/:name': { expect: 'read', send: () => ({ path: '/m/general' }) },
   'GET /m/:name/settings': { expect: 'read', send: () => ({ path: '/m/orchard/settings' }) },
@@ -98,6 +121,16 @@ export const pageTable: Table = {
     except: { admin: 403, listed: 403 },
     send: () => form('/m/cellar/members', { account: 'piet', role: 'member' }),
   },
+  'GET /p/:id/versions': {
+    expect: 'read',
+    send: (world) => ({ path: `/p/${world.postId}/versions` }),
+  },
+  'GET /p/:id/versions (private)': {
+    expect: 'hiddenRead',
+    privately: 'secretRead',
+    except: { listed: '+' },
+    send: (world) => ({ path: `/p/${world.cellar.postId}/versions` }),
+  },
   'GET /p/:id (private)': {
     expect: 'hiddenRead',
     privately: 'secretRead',
@@ -146,6 +179,7 @@ export const pageTable: Table = {
   'GET /scheduler.csv': { expect: 'read' },
   'GET /budgets': { expect: 'read' },
   'GET /budgets.csv': { expect: 'read' },
+  'GET /live/feed': { expect: 'read', send: () => ({ path: '/live/feed', headers: upgrade }) },
   'GET /live/posts/:id': {
     expect: 'read',
     send: (world) => ({ path: `/live/posts/${world.postId}`, headers: upgrade }),

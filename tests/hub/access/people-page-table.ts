@@ -168,6 +168,10 @@ export const peoplePageTable: Table = {
     send: async (world) =>
       form(`/p/${await world.newPost(world.piet)}/report`, { reason: 'Off topic' }),
   },
+  'GET /p/:id/moderate': {
+    expect: 'moderator',
+    send: async (world) => ({ path: `/p/${await world.newPost(world.olga)}/moderate` }),
+  },
   'POST /p/:id/moderate': {
     expect: 'moderator',
     send: async (world) =>

@@ -73,6 +73,12 @@ export const placeRows: Table = {
   'GET /posts/:id/comments (private)': hidden((world) => ({
     path: `/posts/${world.cellar.postId}/comments`,
   })),
+  'GET /posts/:id/versions (private)': hidden((world) => ({
+    path: `/posts/${world.cellar.postId}/versions`,
+  })),
+  'GET /comments/:id/versions (private)': hidden((world) => ({
+    path: `/comments/${world.cellar.commentId}/versions`,
+  })),
   'GET /comments/:id (private)': hidden((world) => ({
     path: `/comments/${world.cellar.commentId}`,
   })),

@@ -30,6 +30,12 @@ export const remotePageRows: Table = {
       return form('/tools/remote/tools', { server: 'page', tool: `echo ${hash}`, ...mapping })
     },
   },
+  'POST /tools/remote/give': {
+    expect: 'admin',
+    // Nothing is checked.
+    except: { admin: 400 },
+    send: () => form('/tools/remote/give', { server: 'page' }),
+  },
   'POST /tools/remote/instructions': {
     expect: 'admin',
     send: () => form('/tools/remote/instructions', { server: 'page' }),

@@ -37,6 +37,8 @@ export const signInTable: Table = {
   },
   // A theme is kept in the browser alone.
   'POST /settings/theme': { expect: 'open', send: only({ theme: 'dark' }) },
+  // So are dismissed first steps.
+  'POST /first-steps': { expect: 'open', send: only({}) },
   'GET /settings/sign-in': { expect: 'own' },
   // A session that lacks a scope adds no way to sign in (T16).
   'POST /settings/sign-in/passkeys/options': {

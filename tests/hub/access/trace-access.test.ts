@@ -2,14 +2,14 @@ import { env } from 'cloudflare:workers'
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { beforeAll, expect, test } from 'vitest'
-import { activations } from '../../../src/hub/schema/activations'
-import { findTraceAccess, isClosedToAdmin, isRunShown } from '../../../src/hub/traces/trace-access'
+import { findTraceAccess, isClosedToAdmin, isRunShown } from '../../../src/hub/rules/traces'
 import {
   hasTraceAccessSql,
   isClosedSql,
   isRunShownSql,
   traceAccessColumns,
-} from '../../../src/hub/traces/trace-access-queries'
+} from '../../../src/hub/rules/traces-sql'
+import { activations } from '../../../src/hub/schema/activations'
 import type { Reader } from '../../../src/hub/viewers/reader'
 import { run as runStatement } from '../../../src/shared/db/batch'
 import { createDb } from '../../../src/shared/db/db'

@@ -240,7 +240,7 @@ describe('T16: a new key is within the key that asks for it', () => {
   test('a key that was deleted while it asked makes nothing', async () => {
     const account = await hub.join('gone')
     const { body } = await hub.call('/me/keys', { key: account.key })
-    const keys = await import('../../../src/hub/keys/actions')
+    const keys = await import('../../../src/hub/sign-in/key-actions')
     const actor = { accountId: account.id, idempotencyKey: null } as Parameters<
       typeof keys.createKey
     >[1]

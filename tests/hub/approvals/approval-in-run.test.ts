@@ -4,12 +4,12 @@ import * as z from 'zod'
 import { createHubApi } from '../../../src/hub/api/hub-api'
 import type { ToolCaller } from '../../../src/mcp-servers/contract/tools'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
-import { listKnownTools } from '../../../src/mcp-servers/gateway/list-known-tools'
+import { listKnownTools } from '../../../src/mcp-servers/gateway/known-tools'
 import { defineTool } from '../../../src/mcp-servers/tool/define-tool'
 import type { ActivationId } from '../../../src/shared/ids'
-import { adminKey, createTestHub } from '../../hub/create-test-hub'
 import { fakeMemory } from '../../support/fake-memory'
 import { testFileStores } from '../../support/file-stores'
+import { adminKey, createTestHub } from '../create-test-hub'
 
 const hub = createTestHub()
 const finch = await hub.join('finch')

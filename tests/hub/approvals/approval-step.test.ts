@@ -1,10 +1,10 @@
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import { listKnownTools } from '../../../src/mcp-servers/gateway/list-known-tools'
-import { hubServer } from '../../../src/mcp-servers/hub/server'
+import { listKnownTools } from '../../../src/mcp-servers/gateway/known-tools'
+import { hubServer } from '../../../src/mcp-servers/servers/hub'
 import { signIn } from '../../web/open-pages'
-import { createOffice } from '../activations/create-office'
-import { asking, createParking } from '../activations/create-parking'
 import { adminKey, readCost } from '../create-test-hub'
+import { createOffice } from '../runs/create-office'
+import { asking, createParking } from '../runs/create-parking'
 
 const office = createOffice()
 const { hub } = office
@@ -58,7 +58,7 @@ test('C3: all calls of a step are decided in one batch, and the run resumes once
   const answer = await decideAll(ids)
   expect(answer.status).toBe(200)
   expect(answer.body.approvals).toMatchObject(
-    ids.map((id) => ({ id, status: 'approved', note: 'All of it', decided_by: 'admin' })),
+    ids.map((id) => ({ id, status: 'approved', note: 'All of it', decided_by: { name: 'admin' } })),
   )
   expect(await decisionItems()).toHaveLength(1)
   const log = await hub.call('/admin/log?action=approval.approve&limit=3', { key: adminKey })

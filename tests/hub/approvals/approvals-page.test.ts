@@ -1,9 +1,10 @@
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import { formatArguments } from '../../../src/hub/approvals/format-arguments'
+import { formatArguments } from '../../../src/hub/approvals/arguments'
+import { approvals } from '../../../src/shared/config'
 import { createBrowser, signIn } from '../../web/open-pages'
-import { createOffice } from '../activations/create-office'
-import { asking, createParking } from '../activations/create-parking'
 import { adminKey, readCost } from '../create-test-hub'
+import { createOffice } from '../runs/create-office'
+import { asking, createParking } from '../runs/create-parking'
 import { createPem } from './create-pem'
 
 const office = createOffice()
@@ -45,7 +46,7 @@ test('M7: the page shows what would run, escaped and one argument a line, and wh
   expect(page).toContain('<code>hub:write</code>, writes')
   expect(page).toContain(`href="/activations/${activationId}"`)
   expect(page).toContain('A question')
-  expect(page).toContain('<a class="wide" href="/approvals"')
+  expect(page).toMatch(/<a href="\/approvals"[^>]*>Approvals/)
 })
 
 test('C5: an approval says who acts for whom, at which cost and who pays, and resuming reserves just that', async () => {
@@ -59,7 +60,7 @@ test('C5: an approval says who acts for whom, at which cost and who pays, and re
   for (const text of [await page.text(), await thread.text(), own]) {
     expect(text).toContain('scout for @ada')
     expect(text).toContain(
-      'The next model call costs at most $0.040, the rest of the run at most $5.000: what its budgets leave (Whole hub).',
+      'The next model call costs at most $0.040, the rest of the run at most $5.00: what its budgets leave (Whole hub).',
     )
   }
   const path = `/approvals/${encodeURIComponent(`${activationId}:call-0`)}`
@@ -180,4 +181,45 @@ test.each(['expired', 'cancelled'])('H14: an approval that is %s keeps no key', 
   const rows = await office.all<{ status: string }>('SELECT * FROM approvals')
   expect(rows).toMatchObject([{ status: end }])
   expect(JSON.stringify(rows)).not.toContain(secret)
+})
+
+/** What the newest item of the inbox says about its request. */
+const readNewest = async (): Promise<string> => {
+  const [, list = ''] = (await admin.read('/inbox')).split('<ul class="list tall">')
+  const [item = ''] = list.split('</li>')
+  return item
+}
+
+test.each([
+  ['approved', (id: string) => admin.send(`/approvals/${id}`, { decision: 'approve', note: '' })],
+  ['denied', (id: string) => admin.send(`/approvals/${id}`, { decision: 'deny', note: '' })],
+  ['expired', async () => hub.clock.advance(approvals.expiresMs)],
+  [
+    'cancelled',
+    (_: string, run: string) => hub.call(`/activations/${run}/cancel`, { key: ada.key, body: {} }),
+  ],
+] as const)(
+  'M7: the inbox offers to decide what is pending, and says when it was %s',
+  async (status, end) => {
+    const activationId = await park()
+    const pending = await readNewest()
+    expect(pending).toContain('requests your approval')
+    expect(pending).toContain('Decide')
+    await end(encodeURIComponent(`${activationId}:call-0`), activationId)
+    const ended = await readNewest()
+    expect(ended).toContain('requested your approval')
+    expect(ended).toContain(`<strong>${status}</strong>`)
+    expect(ended).not.toContain('Decide')
+  },
+)
+
+test('M7: the inbox offers the latest request of a call that was requested again', async () => {
+  const activationId = await park()
+  await office.run(
+    'UPDATE approvals SET created_at = created_at + 1 WHERE activation_id = ?',
+    activationId,
+  )
+  const replaced = await readNewest()
+  expect(replaced).toContain('<strong>requested again</strong>')
+  expect(replaced).not.toContain('Decide')
 })

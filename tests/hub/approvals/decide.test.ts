@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createOffice } from '../activations/create-office'
-import { asking, createParking } from '../activations/create-parking'
 import { adminKey, readCost } from '../create-test-hub'
+import { createOffice } from '../runs/create-office'
+import { asking, createParking } from '../runs/create-parking'
 
 const office = createOffice()
 const { hub } = office
@@ -75,7 +75,11 @@ test('M9: arguments and note are for admins, the agent itself and who wrote its 
 test('M7: a decision is one batch: it, the item that resumes, and the end of the requests', async () => {
   const { status, body } = await decide(id, 'deny', 'Not today')
   expect(status).toBe(200)
-  expect(body.approval).toMatchObject({ status: 'denied', decided_by: 'admin', note: 'Not today' })
+  expect(body.approval).toMatchObject({
+    status: 'denied',
+    decided_by: { name: 'admin' },
+    note: 'Not today',
+  })
   expect(await decisionItems()).toMatchObject([{ is_task: 1, activation_id: id.split(':')[0] }])
   const requests = await office.all<{ read_at: number }>(
     'SELECT read_at FROM inbox_items WHERE approval_id = ?',

@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import type { ActivationId, CommentId, PostId } from '../../../src/shared/ids'
-import { createOffice } from '../activations/create-office'
-import { createParking } from '../activations/create-parking'
 import { adminKey } from '../create-test-hub'
+import { createOffice } from '../runs/create-office'
+import { createParking } from '../runs/create-parking'
 
 const office = createOffice()
 const { hub } = office

@@ -5,7 +5,7 @@ import {
   formatArguments,
   toArgumentParts,
   toText,
-} from '../../../src/hub/approvals/format-arguments'
+} from '../../../src/hub/approvals/arguments'
 import { createPem } from './create-pem'
 
 const keyPrefix = 'rookery_'

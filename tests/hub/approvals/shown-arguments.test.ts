@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { signIn } from '../../web/open-pages'
-import { createOffice } from '../activations/create-office'
-import { asking, createParking } from '../activations/create-parking'
 import { adminKey } from '../create-test-hub'
+import { createOffice } from '../runs/create-office'
+import { asking, createParking } from '../runs/create-parking'
 
 const office = createOffice()
 const { hub } = office

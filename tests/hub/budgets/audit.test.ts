@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest'
-import { createOffice, usageOf } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
+import { createOffice, usageOf } from '../runs/create-office'
 
 const office = createOffice()
 const { hub, createAgent, start, post } = office

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest'
-import { createOffice } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
+import { createOffice } from '../runs/create-office'
 
 const office = createOffice()
 const { hub } = office

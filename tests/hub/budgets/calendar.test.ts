@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { listWindows, type Period } from '../../../src/hub/budgets/calendar'
+import { listWindows, type Period } from '../../../src/hub/budgets/forecast'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

@@ -1,5 +1,8 @@
-import type { EffectContext } from '../../../src/agents/effects/effect-context'
-import { findRatio, recordCount } from '../../../src/agents/effects/model-ratios'
+import {
+  type EffectContext,
+  findRatio,
+  recordCount,
+} from '../../../src/agents/effects/effect-context'
 import {
   type CallPlan,
   estimateWideTokens,

@@ -7,8 +7,7 @@ import {
   startOfBucket,
   type UsageView,
 } from '../../../src/hub/budgets/usage-view'
-import { listTicks } from '../../../src/web/budgets/chart-data'
-import { formatAxisValue } from '../../../src/web/budgets/format-chart'
+import { formatAxisValue, listTicks } from '../../../src/web/budgets/spend-chart'
 
 const now = Date.parse('2026-11-21T18:00:00Z')
 const read = (query = '') => {

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect } from 'vitest'
-import { createOffice, usageOf } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
+import { createOffice, usageOf } from '../runs/create-office'
 
 /** A hub with three members, an agent that one of them claimed, a guest, and three hosted agents. */
 export function createRoleOffice() {

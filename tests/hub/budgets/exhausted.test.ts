@@ -2,8 +2,8 @@ import { afterEach, beforeAll, expect, it } from 'vitest'
 import { setDefinitionBudget } from '../../../src/hub/budgets/actions'
 import { batch } from '../../../src/shared/db/batch'
 import { signIn } from '../../web/open-pages'
-import { createOffice } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
+import { createOffice } from '../runs/create-office'
 
 const office = createOffice()
 const { hub, createAgent, post, renew, start } = office

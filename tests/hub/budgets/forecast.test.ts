@@ -13,6 +13,7 @@ const november: ForecastBudget = {
   isRefusing: false,
   startsAt: at('2026-11-01T00:00:00Z'),
   endsAt: at('2026-12-01T00:00:00Z'),
+  firstDay: null,
 }
 
 test('B8: a budget runs out when limit less spent is used up at the rate of the period so far', () => {
@@ -41,6 +42,17 @@ test('B8: a budget that lasts has an expected amount for the end of a period of 
     expect(forecast).toMatchObject({ state: 'lasts', exhaustedAt: null })
     expect(forecast.expectedMicrousd).toBe(Math.round(14_400 * factor))
   }
+})
+
+test('B8: the rate of a new hub counts from its first day with use, not from the first of the month', () => {
+  const now = at('2026-11-21T12:00:00Z')
+  const rateSince = (day: string) => {
+    const firstDay = at(day) / DAY_MS
+    return computeForecast({ ...november, spentMicrousd: 12, firstDay }, now).microusdPerDay
+  }
+  expect(rateSince('2026-11-20')).toBe(8)
+  expect(rateSince('2026-11-21')).toBe(24)
+  expect(rateSince('2026-10-31')).toBe(rateSince('2026-11-01'))
 })
 
 test('B8: without usage in the period there is no forecast', () => {

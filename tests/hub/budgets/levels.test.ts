@@ -1,9 +1,9 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest'
-import { toUsableLimit } from '../../../src/hub/budgets/levels'
-import { selectChangedBudgets } from '../../../src/hub/reports/level-queries'
+import { selectChangedBudgets } from '../../../src/hub/budgets/report-queries'
+import { toUsableLimit } from '../../../src/hub/rules/budget-levels'
 import { run as runStatement } from '../../../src/shared/db/batch'
 import { createBrowser } from '../../web/open-pages'
-import { createOffice, usageOf } from '../activations/create-office'
+import { createOffice, usageOf } from '../runs/create-office'
 
 const office = createOffice()
 const { hub, post, start, run } = office
@@ -79,7 +79,10 @@ it('B3: admission, health, forecast, reports and prompts agree in every state of
     const { admission, budgets } = await start(scout.id)
     await run(`UPDATE activations SET state = 'done', reserved_microusd = 0, reserved_tokens = 0`)
     const [shown] = (await hub.call('/budgets/health')).body.budgets
-    const [changed] = await runStatement(office.context().db, selectChangedBudgets(hub.clock.now()))
+    const [changed] = await runStatement(
+      office.context().db,
+      selectChangedBudgets({ now: hub.clock.now() }),
+    )
     const [seen] = budgets
     const isRefused = admission === 'budget_exhausted'
     const what = JSON.stringify(each)

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { privateCommunityLabel } from '../../../src/hub/communities/visibility-labels'
+import { privateCommunityLabel } from '../../../src/hub/rules/places'
 import { isUnfiltered } from '../../support/readable-statements'
 import { signIn } from '../../web/open-pages'
 import { adminKey, createTestHub, readCost } from '../create-test-hub'
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const body = { scope: 'community', name: 'cellar', period: 'month', limit_microusd: 9_000_000 }
   const made = await hub.call('/budgets', { key: adminKey, body })
   expect(made.status).toBe(201)
-  expect(made.body.budget.community).toBe('cellar')
+  expect(made.body.budget.community).toMatchObject({ name: 'cellar', display_name: 'cellar' })
   budgetId = made.body.budget.id
 })
 
@@ -50,12 +50,14 @@ test('T21: usage counts the money of communities that a reader does not read, as
     expect(readCost(headers).roundTrips).toBe(1)
     expect(body.usage).toEqual([
       expect.objectContaining({
-        community: { id: 'private', name: privateCommunityLabel },
+        community: {
+          ...{ id: 'private', name: privateCommunityLabel, display_name: privateCommunityLabel },
+        },
         cost_microusd: 6_000_000,
         calls: 2,
       }),
       expect.objectContaining({
-        community: { id: expect.any(String), name: 'garden' },
+        community: { id: expect.any(String), name: 'garden', display_name: 'garden' },
         cost_microusd: 3_000_000,
       }),
     ])
@@ -70,11 +72,11 @@ test('T21: usage counts the money of communities that a reader does not read, as
 test('T21: a budget of a community says its name to those who read it, and to admins', async () => {
   const nameFor = async (path: string, key: string | null) => {
     const { body } = await hub.call(path, { key })
-    return body.budgets.find(({ id }: { id: string }) => id === budgetId).community
+    return body.budgets.find(({ id }: { id: string }) => id === budgetId).community?.name ?? null
   }
   for (const path of ['/budgets', '/budgets/health']) {
-    expect(await nameFor(path, outsider.key)).toBe(privateCommunityLabel)
-    expect(await nameFor(path, null)).toBe(privateCommunityLabel)
+    expect(await nameFor(path, outsider.key)).toBeNull()
+    expect(await nameFor(path, null)).toBeNull()
     expect(await nameFor(path, member.key)).toBe('cellar')
     expect(await nameFor(path, adminKey)).toBe('cellar')
   }

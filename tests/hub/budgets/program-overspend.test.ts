@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sampleSize } from '../../support/sample'
 import { adminKey } from '../create-test-hub'
 import { type Ending, ProgramSpender } from './program-spender'
 import { sumUp } from './spender'
@@ -135,7 +136,7 @@ async function play({ limits, rounds }: { limits: Limits[]; rounds: Deed[][] }):
 }
 
 test('X4 X9 B4: however requests of two runs are admitted, settled and lost, no budget is overspent and the books agree', async () => {
-  await fc.assert(fc.asyncProperty(plans, play), { numRuns: 20, endOnFailure: true })
+  await fc.assert(fc.asyncProperty(plans, play), { numRuns: sampleSize(8, 20), endOnFailure: true })
 })
 
 test('X4 X9: a request is refused when a budget has less than its prompt and one token of the answer', async () => {
@@ -160,8 +161,8 @@ test('X4 X9: a request is refused when a budget has less than its prompt and one
 
 afterAll(() => {
   expect(met.openMost, 'requests that were open together').toBeGreaterThan(1)
-  expect(met.admitted).toBeGreaterThan(25)
-  expect(met.refused).toBeGreaterThan(3)
+  expect(met.admitted).toBeGreaterThan(sampleSize(8, 25))
+  expect(met.refused).toBeGreaterThan(sampleSize(1, 3))
   expect(met.waited).toBeGreaterThan(0)
-  expect(met.usage).toBeGreaterThan(15)
+  expect(met.usage).toBeGreaterThan(sampleSize(4, 15))
 })

@@ -1,15 +1,14 @@
-import type { AgentDeps } from '../../../src/agents/agent-deps'
 import type {
   ModelRequestAdmission,
   ModelRequestResult,
 } from '../../../src/agents/contract/coding-agents'
 import { toDefinition } from '../../../src/agents/definitions/definition'
-import { composeActivationRecord, readRunLog } from '../../../src/agents/effects/activation-record'
-import { chargeOpen } from '../../../src/agents/effects/close-program'
-import type { EffectContext } from '../../../src/agents/effects/effect-context'
+import { composeActivationRecord, readRunLog } from '../../../src/agents/effects/commit'
+import type { AgentDeps, EffectContext } from '../../../src/agents/effects/effect-context'
 import { ProgramDesk } from '../../../src/agents/effects/program-desk'
-import { sumOpen } from '../../../src/agents/loop/admit-request'
+import { chargeOpen } from '../../../src/agents/effects/run-program'
 import type { LoopEvent } from '../../../src/agents/loop/event'
+import { sumOpen } from '../../../src/agents/loop/program'
 import { initialState, type LoopState } from '../../../src/agents/loop/state'
 import { step } from '../../../src/agents/loop/step'
 import type { Usage } from '../../../src/hub/contract/hub'

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { sweep } from '../../../src/hub/sweep/sweep'
-import { createOffice, usageOf } from '../activations/create-office'
+import { sweep } from '../../../src/hub/api/sweep'
 import { adminKey } from '../create-test-hub'
+import { createOffice, usageOf } from '../runs/create-office'
 
 const office = createOffice()
 const { hub, createAgent, post, comment } = office

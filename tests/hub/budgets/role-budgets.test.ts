@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ActivationId, PostId } from '../../../src/shared/ids'
-import { usageOf } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
+import { usageOf } from '../runs/create-office'
 import { createRoleOffice } from './create-role-office'
 
 const { office, agents, get, createBudget, spentOf, readDifferences, scout, finch, spend } =

@@ -1,7 +1,8 @@
 import { afterEach, beforeAll, expect, test } from 'vitest'
+import { settings } from '../../../src/hub/budgets/inputs'
 import type { ActivationId } from '../../../src/shared/ids'
-import { createOffice, usageOf } from '../activations/create-office'
 import { adminKey, createTestHub, readCost } from '../create-test-hub'
+import { createOffice, usageOf } from '../runs/create-office'
 
 const office = createOffice()
 const { hub, createAgent, start, post } = office
@@ -232,3 +233,26 @@ test.each(['group_by=planet', 'from=yesterday', 'to=2026-13-01', 'from=2026-02-0
     expect(body.details[0].path).toBe(`query.${query.split('=')[0]}`)
   },
 )
+
+test('B2 B10: each setting of a budget is kept, answered and recorded under its name, new and changed', async () => {
+  const give = (amount: number) =>
+    Object.fromEntries(
+      settings.map((name) => [
+        name,
+        name.endsWith('_share') ? 1 / amount : name === 'allows_critical' ? amount > 1 : amount,
+      ]),
+    )
+  const recorded = async (id: string, action: string) => {
+    const select = 'SELECT after FROM admin_log WHERE target_id = ? AND action = ?'
+    return JSON.parse((await office.first<{ after: string }>(select, id, action))?.after ?? '{}')
+  }
+  const body = { scope: 'agent', name: 'wren', period: 'week', ...give(1) }
+  const { budget } = (await hub.call('/budgets', { key: adminKey, body })).body
+  const path = `/budgets/${budget.id}`
+  const changed = await hub.call(path, { key: adminKey, method: 'PATCH', body: give(2) })
+  expect(budget).toMatchObject(give(1))
+  expect(changed.body.budget).toMatchObject(give(2))
+  expect(await recorded(budget.id, 'budget.create')).toMatchObject(give(1))
+  expect(await recorded(budget.id, 'budget.change')).toMatchObject(give(2))
+  await hub.call(path, { key: adminKey, method: 'DELETE' })
+})

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, expect, it } from 'vitest'
 import type { ActivationId } from '../../../src/shared/ids'
-import { createOffice, usageOf } from '../activations/create-office'
 import { adminKey, readCost } from '../create-test-hub'
+import { createOffice, usageOf } from '../runs/create-office'
 
 const office = createOffice()
 const { hub, createAgent, start, post } = office
@@ -281,5 +281,5 @@ it('B2: the budgets are read in one round trip, whatever their scopes', async ()
   await make('community', 'm/general', 5)
   const { body, headers } = await hub.call('/budgets')
   expect(readCost(headers).roundTrips).toBe(1)
-  expect(body.budgets[1]).toMatchObject({ scope: 'community', community: 'general' })
+  expect(body.budgets[1]).toMatchObject({ scope: 'community', community: { name: 'general' } })
 })

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Usage } from '../../../src/hub/contract/hub'
 import type { ActivationId } from '../../../src/shared/ids'
-import { usageOf } from '../activations/create-office'
+import { usageOf } from '../runs/create-office'
 import { type Held, type Kind, kinds, pays, type SpendingWorld } from './spending-world'
 
 /** The behaviour of one agent: shares of its reservation that it spends per call, and the call after which it crashes. */

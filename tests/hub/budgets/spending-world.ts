@@ -4,8 +4,8 @@ import { setDefinitionBudget } from '../../../src/hub/budgets/actions'
 import type { BudgetStatus } from '../../../src/hub/contract/hub'
 import { batch } from '../../../src/shared/db/batch'
 import type { AccountId, PostId } from '../../../src/shared/ids'
-import { createOffice } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
+import { createOffice } from '../runs/create-office'
 
 /** Models by agent: every third agent has models of two providers. */
 const modelsOf = (index: number): string[] =>

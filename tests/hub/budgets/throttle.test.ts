@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, expect, it } from 'vitest'
 import type { ActivationId } from '../../../src/shared/ids'
-import { createOffice } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
+import { createOffice } from '../runs/create-office'
 
 const office = createOffice()
 const { hub, createAgent, post, run } = office

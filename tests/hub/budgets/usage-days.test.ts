@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Usage } from '../../../src/hub/contract/hub'
-import { createOffice, usageOf } from '../activations/create-office'
-import { createParking } from '../activations/create-parking'
+import { createOffice, usageOf } from '../runs/create-office'
+import { createParking } from '../runs/create-parking'
 
 const office = createOffice()
 const { hub } = office

@@ -4,7 +4,7 @@ import {
   type ArgumentRule,
   matchesArguments,
   toArgumentRules,
-} from '../../../src/hub/contract/argument-rules'
+} from '../../../src/hub/contract/calls'
 
 const exact = (name: string, value: unknown): ArgumentRule => ({ name, kind: 'exact', value })
 const prefix = (name: string, text: string): ArgumentRule => ({

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Task } from '../../../src/hub/contract/hub'
-import { decidePrivacy } from '../../../src/hub/contract/privacy'
+import { decidePrivacy, type Task } from '../../../src/hub/contract/hub'
 import type { AccountId, CommunityId } from '../../../src/shared/ids'
 
 const alice = 'alice-id' as AccountId

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
 import { createDb } from '../../../src/shared/db/db'
-import { secretFields } from '../../../src/web/frame/kept-form'
+import { secretFields } from '../../../src/web/frame/read-form'
 import { asDeployed, countArguments } from '../../support/platform-database'
 import { runInvocation } from '../../support/platform-invocation'
 import { form, signIn } from '../../web/open-pages'

@@ -64,9 +64,9 @@ describe('keys of an account', () => {
       keys.push((await createKey(key)).body.key.api_key as string)
     }
     const read = (of: string) =>
-      hub.fetch('/api/v1/me', { headers: { authorization: `Bearer ${of}` } })
+      hub.fetch('/api/v1/search?q=owls', { headers: { authorization: `Bearer ${of}` } })
     for (const each of keys) await read(each)
-    const { requests } = rateLimits.read
+    const { requests } = rateLimits.search
     const statuses = await statusesOf(requests + 5, (index) => read(keys[index % 5] ?? ''))
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(5)
     expect((await hub.call('/me', { key: (await hub.join(createName())).key })).status).toBe(200)

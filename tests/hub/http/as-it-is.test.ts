@@ -2,8 +2,7 @@ import { env } from 'cloudflare:workers'
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { composeApp } from '../../../src/compose'
-import { prefersPage } from '../../../src/hub/http/accept'
-import { isEncoded, isUtf8Type } from '../../../src/hub/http/body-types'
+import { isEncoded, isUtf8Type, prefersPage } from '../../../src/hub/http/bodies'
 import { adminKey, createTestHub } from '../create-test-hub'
 
 const hub = createTestHub()

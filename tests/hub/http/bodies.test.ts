@@ -126,7 +126,7 @@ describe('time', () => {
       headers: { ...json, authorization: `Bearer ${adminKey}` },
       body: sent,
     })
-    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), { timeout: 20_000 })
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), { timeout: 120_000 })
     await vi.advanceTimersByTimeAsync(bodyLimits.readMs)
     const response = await answered
     expect([response.status, (await response.json<{ code: string }>()).code]).toEqual([

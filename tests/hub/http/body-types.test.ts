@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isFormType, isJsonType, requireSmallJson } from '../../../src/hub/http/body-types'
+import { isFormType, isJsonType, requireSmallJson } from '../../../src/hub/http/bodies'
 
 const measure = (value: unknown): number =>
   typeof value === 'object' && value !== null

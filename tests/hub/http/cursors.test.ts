@@ -157,6 +157,25 @@ test('lists: pages of one row are the rows of a whole page, in its order', async
   }
 })
 
+test('lists: facts and files of an agent have one cursor, and each of them is listed once', async () => {
+  for (const path of ['/agents/scout/knowledge', '/agents/scout/private']) {
+    const facts: number[] = []
+    const files: string[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const response = await send(withParameters(path, { limit: '1', cursor }), 'owner')
+      const page: {
+        facts: { id: number }[]
+        files: { path: string }[]
+        next_cursor: string | null
+      } = await response.json()
+      facts.push(...page.facts.map(({ id }) => id))
+      files.push(...page.files.map((file) => file.path))
+      cursor = page.next_cursor
+    }
+    expect({ facts, files }, path).toEqual({ facts: [3, 2, 1], files: ['a.md', 'böden.md'] })
+  }
+})
+
 test('lists: a cursor of any other list or order is 400', async () => {
   const taken: string[] = []
   for (const own of lists) {

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { apiRoutes } from '../../../src/hub/app'
-import { createExample, exampleRequests } from '../../../src/hub/http/examples'
+import { createExample, exampleRequests } from '../../../src/hub/http/openapi'
 import type { DescribedRoute } from '../../../src/hub/http/route'
 import { adminRoutes } from '../../../src/mcp-servers/admin/admin-routes'
 import { checkAnswer } from '../check-answer'
@@ -48,9 +48,14 @@ const newComment = async (): Promise<string> => {
   return (await send(path, { content: 'An hour?' })).body.comment.id
 }
 
-/** Returns the id of a first message to the admin. */
+/** Returns the id of a guest's first message to the admin. */
 const newRequest = async (): Promise<string> => {
-  const { key } = await newAccount()
+  const { key, name } = await newAccount()
+  await hub.call(`/accounts/${name}/role`, {
+    method: 'PUT',
+    key: adminKey,
+    body: { role: 'guest' },
+  })
   const body = { to: 'admin', content: 'May I?' }
   return (await send('/conversations', body, key)).body.conversation.id
 }

@@ -1,5 +1,8 @@
+import { createExecutionContext } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { composeApp } from '../../../src/compose'
 import { apiRoutes } from '../../../src/hub/app'
 import { adminRoutes } from '../../../src/mcp-servers/admin/admin-routes'
 import { knownFields } from '../../../src/shared/known-fields'
@@ -70,6 +73,86 @@ describe('T16: a misspelt field is refused, with the field that was meant', () =
       ...{ method: 'PUT', key: adminKey, body: { allowed: ['*'] } },
     })
     expect(status).toBe(400)
+  })
+})
+
+describe('T16: a request that needs no body has no fields', () => {
+  const needNone = [...apiRoutes, ...adminRoutes].filter(
+    (route) =>
+      route.method !== 'get' && !route.body && !('takesImage' in route && route.takesImage),
+  )
+  /** With the routes of modules, which the test hub does not have. */
+  const whole = composeApp(
+    Object.assign({ ...env }, { ROOKERY_ORIGIN: 'http://hub.test', ROOKERY_ADMIN_KEY: adminKey }),
+  ).app
+  const send = async (path: string, method: string, body: object, type = 'application/json') => {
+    const headers = { authorization: `Bearer ${adminKey}`, 'content-type': type }
+    const url = `http://hub.test/api/v1${path.replace(/:\w+/g, 'nothing')}`
+    const init = { method: method.toUpperCase(), headers, body: JSON.stringify(body) }
+    const response = await whole.fetch(new Request(url, init), env, createExecutionContext())
+    return {
+      status: response.status,
+      body: await response.json<{ code: string; details?: object[] }>(),
+    }
+  }
+  test.each(
+    needNone.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route] as const),
+  )('%s', async (_, { method, path }) => {
+    const { status, body } = await send(path, method, { surplus: 1 })
+    expect([status, body.code, body.details]).toEqual([
+      400,
+      'VALIDATION',
+      [{ path: 'body.surplus', message: 'surplus is not a field. The request has none.' }],
+    ])
+    const other = await send(path, method, {}, 'text/plain')
+    expect([other.status, other.body.code]).toEqual([415, 'UNSUPPORTED_MEDIA'])
+  })
+
+  test('T16: there are many of them', () => expect(needNone.length).toBeGreaterThan(40))
+
+  test('T16: an empty body and an empty object are as good as none', async () => {
+    const { body: made } = await hub.call('/communities', {
+      ...{ method: 'POST', key: adminKey, body: { name: 'empties' } },
+    })
+    const path = `/communities/${made.community.name}/subscription`
+    for (const text of ['', '{}']) {
+      const response = await hub.fetch(`/api/v1${path}`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+        body: text,
+      })
+      expect(response.status).toBe(200)
+    }
+  })
+
+  test('T16: what is not JSON is refused as everywhere', async () => {
+    const put = (body: string, type: string) =>
+      hub.fetch('/api/v1/communities/empties/subscription', {
+        ...{
+          method: 'PUT',
+          headers: { authorization: `Bearer ${adminKey}`, 'content-type': type },
+        },
+        body,
+      })
+    expect((await put('x=1', 'application/x-www-form-urlencoded')).status).toBe(415)
+    expect((await put('{', 'application/json')).status).toBe(400)
+    expect((await put('[1]', 'application/json')).status).toBe(400)
+  })
+
+  test('T16: an existing client may send any body to such an operation', async () => {
+    for (const [type, body] of [
+      ['application/json', '{"surplus":1}'],
+      ['text/plain', 'anything'],
+    ] as const) {
+      const response = await hub.fetch('/compat/api/v1/submolts/empties/subscribe', {
+        ...{
+          method: 'POST',
+          headers: { authorization: `Bearer ${adminKey}`, 'content-type': type },
+        },
+        body,
+      })
+      expect([type, response.status]).toEqual([type, 200])
+    }
   })
 })
 

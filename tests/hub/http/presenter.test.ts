@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { presentTime, timeAnswer } from '../../../src/hub/http/answers'
-import { presenterOf } from '../../../src/hub/http/presenter'
+import { presenterOf, presentTime, timeAnswer } from '../../../src/hub/http/answers'
 
 interface Row {
   id: string

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { describeDecision } from '../../../src/hub/http/count-requests'
 import { findClientAddress } from '../../../src/hub/http/find-client-address'
+import { describeDecision } from '../../../src/hub/http/guard-entry'
 import { rateCounting, rateLimits } from '../../../src/shared/config'
 import { readSettings } from '../../../src/shared/settings'
 import { form } from '../../web/open-pages'

@@ -8,7 +8,7 @@ import {
   type EntryRule,
   findEntryRule,
   matchEntryRule,
-} from '../../../src/hub/http/entry-rule'
+} from '../../../src/hub/http/guard-entry'
 import { route } from '../../../src/hub/http/route'
 import { rateLimits } from '../../../src/shared/config'
 
@@ -84,12 +84,15 @@ describe('the table of routes', () => {
     ['POST', '/settings/keys', 'write', 'form'],
     ['POST', '/api/v1/accounts', 'register', 'json'],
     ['POST', '/api/v1/import', 'upload', 'upload'],
+    ['POST', '/api/v1/media', 'write', 'image'],
+    ['GET', '/media/x', 'read', 'none'],
     ['POST', '/mcp', 'read', 'json'],
     ['POST', '/mcp/hub', 'read', 'json'],
     ['POST', '/gateway/v1/messages', 'read', 'model'],
     ['GET', '/gateway/v1/models', 'read', 'model'],
     ['GET', '/git/github/acme/tools/info/refs', 'read', 'upload'],
     ['POST', '/git/github/acme/tools/git-receive-pack', 'read', 'upload'],
+    ['GET', '/live/feed', 'connect', 'none'],
     ['GET', '/live/posts/x', 'connect', 'none'],
     ['GET', '/api/v1/search', 'search', 'none'],
     ['GET', '/search', 'search', 'none'],

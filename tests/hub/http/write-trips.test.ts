@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createConversationApi } from '../../../src/hub/api/conversation-api'
+import { createConversationApi } from '../../../src/hub/api/hub-api'
 import type { PostId } from '../../../src/shared/ids'
 import { form, signIn } from '../../web/open-pages'
 import { adminKey, createTestHub, readCost } from '../create-test-hub'

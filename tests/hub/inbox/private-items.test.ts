@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import type { Actor } from '../../../src/hub/contract/hub'
 import type { ActivationId } from '../../../src/shared/ids'
-import { createOffice } from '../activations/create-office'
+import { createOffice } from '../runs/create-office'
 
 const office = createOffice()
 const { hub } = office

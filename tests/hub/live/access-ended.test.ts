@@ -18,7 +18,7 @@ let mem: Member
 let community = ''
 let postId = ''
 
-const until = (check: () => void) => vi.waitFor(check, { timeout: 10_000 })
+const until = (check: () => void) => vi.waitFor(check, { timeout: 120_000 })
 const call = async (path: string, options: Parameters<typeof hub.call>[1]) => {
   const answer = await hub.call(path, options)
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)

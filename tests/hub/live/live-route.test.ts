@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createLivePublisher } from '../../../src/hub/live/live-publisher'
 import { createScene, form } from '../../web/open-pages'
-import { adminKey, createTestHub } from '../create-test-hub'
+import { adminKey, createTestHub, type TestHub } from '../create-test-hub'
 
 const upgrade = { upgrade: 'websocket' }
 
@@ -50,6 +50,73 @@ test('H16: the first message of a socket has the number of comments and the runn
     type: 'hello',
     comments: 1,
     working: [{ activation_id: running, agent: { id: scout.id, name: scout.name }, since: 7 }],
+  })
+})
+
+describe('the feed', () => {
+  const listenToFeed = async (hub: TestHub, headers = {}) => {
+    const response = await hub.fetch('/live/feed', { headers: { ...upgrade, ...headers } })
+    expect(response.status).toBe(101)
+    const heard: string[] = []
+    response.webSocket?.addEventListener('message', ({ data }) => {
+      heard.push(String(data))
+    })
+    response.webSocket?.accept()
+    await expect.poll(() => heard[0]).toContain('hello')
+    return heard
+  }
+
+  test('H16: a new post is announced by its id, and the first message names the newest', async () => {
+    const { hub, mira } = await openScene()
+    hub.clock.advance(60_000)
+    const write = async (title: string) => {
+      const body = { community: 'general', title }
+      return (await hub.call('/posts', { key: mira.key, body })).body.post.id
+    }
+    const newest = await write('Plums')
+    const heard = await listenToFeed(hub)
+    expect(JSON.parse(heard[0] ?? '')).toEqual({ type: 'hello', newest })
+    const id = await write('Fresh plums')
+    await expect
+      .poll(() => heard.map((each) => JSON.parse(each)))
+      .toContainEqual({ type: 'post', id })
+  })
+
+  test('H15: a post in a community that not everybody reads, or that is muted, is announced to nobody', async () => {
+    const { hub, mira } = await openScene()
+    const communities = ['members', 'private'].map((visibility) => ({
+      ...{ name: `for-${visibility}`, display_name: visibility, visibility },
+    }))
+    for (const body of communities) {
+      expect((await hub.call('/communities', { key: mira.key, body })).status).toBe(201)
+    }
+    const heard = await listenToFeed(hub, { authorization: `Bearer ${mira.key}` })
+    const hidden: string[] = []
+    for (const community of [...communities.map(({ name }) => name), 'agent-learnings']) {
+      const answer = await hub.call('/posts', {
+        key: mira.key,
+        body: { community, title: 'Hidden plums' },
+      })
+      hidden.push(answer.body.post.id)
+    }
+    // an announced one comes last, so what was announced before it has arrived
+    const body = { community: 'general', title: 'The last' }
+    const { body: last } = await hub.call('/posts', { key: mira.key, body })
+    await expect.poll(() => heard.join('\n')).toContain(last.post.id)
+    expect(hidden.filter((id) => heard.join('\n').includes(id))).toEqual([])
+    expect(new Set(hidden).size).toBe(3)
+  })
+
+  test('who watches no feed costs a post no call, and a plain request gets the reason', async () => {
+    const { hub, mira } = await openScene()
+    await env.DB.prepare('DELETE FROM live_objects').run()
+    const published: string[] = []
+    Object.assign(hub.context().live, {
+      publish: async (topic: string) => published.push(topic) > 0,
+    })
+    await hub.call('/posts', { key: mira.key, body: { community: 'general', title: 'Alone' } })
+    expect(published).toEqual([])
+    expect((await hub.fetch('/live/feed')).status).toBe(426)
   })
 })
 

@@ -8,7 +8,8 @@ import {
   type LiveSnapshot,
   toWatcherTags,
 } from '../../../src/hub/contract/live-event'
-import { createLivePublisher, toLiveObjectName } from '../../../src/hub/live/live-publisher'
+import { createLivePublisher } from '../../../src/hub/live/live-publisher'
+import { toLiveObjectName } from '../../../src/hub/live/live-request'
 import { liveLimits } from '../../../src/shared/config'
 
 const namespace = env.LIVE as DurableObjectNamespace

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { LiveEvent, LiveSnapshot } from '../../../src/hub/contract/live-event'
-import { RecentEvents } from '../../../src/hub/live/recent-events'
+import { RecentEvents } from '../../../src/hub/live/live-object'
 
 const limits = { recentEventsMax: 3, recentMs: 10, workingMsMax: 100 }
 const nobody: LiveSnapshot = { comments: 0, working: [] }

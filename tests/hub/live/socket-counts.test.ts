@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { SocketCounts } from '../../../src/hub/live/socket-counts'
+import { SocketCounts } from '../../../src/hub/live/live-publisher'
 import { liveLimits } from '../../../src/shared/config'
 
 const owner = { tag: 'account a1', max: 5 }

@@ -1,6 +1,6 @@
 import { exports } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { hubServer } from '../../../src/mcp-servers/hub/server'
+import { hubServer } from '../../../src/mcp-servers/servers/hub'
 import { adminKey, call, createAccount, post, waitForReply, waitForValue } from '../../support/cast'
 import {
   createAgent,
@@ -53,6 +53,7 @@ vi.spyOn(searchTool, 'prepare').mockReturnValue({
   ok: true,
   grant: 'hub:read',
   tier: 'read',
+  args: {},
   service: null,
   staysInTask: () => true,
   run: ({ signal }) => {

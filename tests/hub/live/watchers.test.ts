@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
-import { publishToWatchers } from '../../../src/hub/live/publish-to-watchers'
+import { publishToWatchers } from '../../../src/hub/live/live-publisher'
 import { selectIsTopicWatched, watchTopic } from '../../../src/hub/live/queries'
 import { liveLimits } from '../../../src/shared/config'
 import { run } from '../../../src/shared/db/batch'

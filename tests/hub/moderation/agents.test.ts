@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { moderateContent } from '../../../src/hub/moderation/moderate-content'
+import { moderateContent } from '../../../src/hub/moderation/actions'
 import type { ActivationId, CommentId, PostId } from '../../../src/shared/ids'
-import { createOffice } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
+import { createOffice } from '../runs/create-office'
 import { makeModerator } from './make-moderator'
 
 const office = createOffice()

@@ -79,7 +79,9 @@ test('T11 T10: another admin than the one who banned decides, and a reversal let
   expect(queue).toContain('It was not me.')
   expect(queue).toMatch(/Moderation<b> 1<\/b>/)
   const { body } = await hub.call('/bans/appeals', { key: adminKey })
-  expect(body.bans).toMatchObject([{ id, account: 'ada', by: 'olga', appeal: 'It was not me.' }])
+  expect(body.bans).toMatchObject([
+    { id, account: { name: 'ada' }, by: { name: 'olga' }, appeal: 'It was not me.' },
+  ])
   expect((await decide(ada.key, id, 'reverse')).body.code).toBe('BANNED')
   expect((await decide(olga.key, id, 'reverse')).status).toBe(403)
   expect(await decide(adminKey, id, 'reverse')).toMatchObject({

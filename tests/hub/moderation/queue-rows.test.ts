@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
-import { countQueue } from '../../../src/hub/moderation/queue-count-queries'
-import { sha256 } from '../../../src/hub/sha256'
+import { countQueue } from '../../../src/hub/moderation/queue-queries'
 import { run } from '../../../src/shared/db/batch'
+import { sha256 } from '../../../src/shared/sha256'
 import { createTestHub } from '../create-test-hub'
 import { makeModerator } from './make-moderator'
 

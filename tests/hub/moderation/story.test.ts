@@ -40,7 +40,13 @@ describe('T11: an author, a reporter and two moderators', () => {
     const report = { reason: 'This is spam.' }
     expect(await send(ria, `/posts/${postId}/report`, report)).toMatchObject({
       status: 201,
-      body: { report: { outcome: null, reason: 'This is spam.', community: 'general' } },
+      body: {
+        report: {
+          outcome: null,
+          reason: 'This is spam.',
+          community: { name: 'general', display_name: 'General' },
+        },
+      },
     })
     expect((await send(ria, `/posts/${postId}/report`, report)).status).toBe(409)
     expect((await send(ada, `/posts/${postId}/report`, report)).status).toBe(400)
@@ -50,7 +56,7 @@ describe('T11: an author, a reporter and two moderators', () => {
       expect.objectContaining({
         post_id: postId,
         reports: 1,
-        reasons: [{ by: 'ria', reason: 'This is spam.' }],
+        reasons: [{ by: expect.objectContaining({ name: 'ria' }), reason: 'This is spam.' }],
         text: 'Marmalade of zwetschgen',
       }),
     ])
@@ -189,6 +195,24 @@ describe('T11: comments', () => {
     expect((await read(ada, `/posts/${id}`)).post.comment_count).toBe(2)
   })
 
+  test('T11: below a removed post nobody edits, replies or votes until it is restored', async () => {
+    const id = await newPost()
+    const write = async (content: string) =>
+      (await send(ria, `/posts/${id}/comments`, { content })).body.comment.id as string
+    const comment = await write('Quince')
+    const tryAll = async () =>
+      Promise.all([
+        send(ada, `/posts/${id}`, { title: 'Pears' }, 'PATCH'),
+        send(ria, `/comments/${comment}`, { content: 'Quince jam' }, 'PATCH'),
+        send(mia, `/posts/${id}/comments`, { content: 'Yes', parent_id: comment }),
+        send(mia, `/comments/${comment}/vote`, { value: 1 }, 'PUT'),
+      ]).then((answers) => answers.map(({ status }) => status))
+    await send(mo, `/posts/${id}/remove`, { reason: 'Advertising.' })
+    expect(await tryAll()).toEqual([404, 404, 404, 404])
+    await send(mo, `/posts/${id}/restore`, { reason: 'Mistake.' })
+    expect(await tryAll()).toEqual([200, 200, 201, 200])
+  })
+
   test('T11: what its author deleted has no reason and cannot be restored', async () => {
     const id = await newPost()
     await hub.call(`/posts/${id}`, { key: ada.key, method: 'DELETE' })
@@ -270,6 +294,31 @@ describe('T11: mutes and bans of a community', () => {
     expect((await post()).status).toBe(403)
     hub.clock.advance(86_400_001)
     expect((await post()).status).toBe(201)
+  })
+
+  test('T11: only a mute or a ban of the same kind that holds for the account there stands in the way', async () => {
+    const names = ['kim', 'lou'] as const
+    for (const name of names) await hub.join(name, 'human')
+    await send(ria, '/communities', { name: 'orchard' })
+    await makeModerator(mo.id, 'orchard')
+    const add = async (kind: string, account = 'kim', place = 'general') =>
+      (await send(mo, `/communities/${place}/bans`, { account, kind, reason: 'x', ends_at: soon }))
+        .status
+    const soon = new Date(hub.clock.now() + 3_600_000).toISOString()
+    expect([await add('mute'), await add('mute')]).toEqual([201, 409])
+    expect([await add('ban'), await add('ban')]).toEqual([201, 409])
+    expect(await add('mute', 'lou')).toBe(201)
+    expect(await add('mute', 'kim', 'orchard')).toBe(201)
+    const { bans } = await read(mo, '/communities/general/bans')
+    const ofKim = bans.find(
+      (each: { kind: string; account: { name: string } }) =>
+        each.kind === 'ban' && each.account.name === 'kim',
+    )
+    await send(mo, `/communities/general/bans/${ofKim.id}/lift`, { reason: 'x' })
+    expect([await add('mute'), await add('ban')]).toEqual([409, 201])
+    hub.clock.advance(3_600_001)
+    const later = { account: 'kim', kind: 'mute', reason: 'x' }
+    expect((await send(mo, '/communities/general/bans', later)).status).toBe(201)
   })
 
   test('T11: a muted account votes, and writes nothing', async () => {

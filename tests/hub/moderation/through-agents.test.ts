@@ -1,12 +1,12 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createComment } from '../../../src/hub/comments/actions'
-import { refuseItemsOfStopped } from '../../../src/hub/inbox/stopped-queries'
+import { refuseItemsOfStopped } from '../../../src/hub/inbox/stop-queries'
 import { changePost, createPost } from '../../../src/hub/posts/actions'
 import { setVote } from '../../../src/hub/votes/actions'
 import { run } from '../../../src/shared/db/batch'
 import type { ActivationId, CommentId, PostId } from '../../../src/shared/ids'
-import { createOffice } from '../activations/create-office'
 import { adminKey } from '../create-test-hub'
+import { createOffice } from '../runs/create-office'
 
 const office = createOffice()
 const { hub } = office

@@ -1,11 +1,13 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
-import { deleteComment } from '../../../src/hub/comments/write-queries'
-import { deletePost } from '../../../src/hub/posts/write-queries'
+import { deleteComment } from '../../../src/hub/comments/queries'
+import { deletePost } from '../../../src/hub/posts/queries'
 import { exploration } from '../../../src/shared/config'
 import { batch } from '../../../src/shared/db/batch'
 import type { CommentId, PostId } from '../../../src/shared/ids'
+import { showsText } from '../../../src/shared/texts'
+import { sampleSize } from '../../support/sample'
 import { createTestHub, adminKey as theAdmin } from '../create-test-hub'
 
 const hub = createTestHub()
@@ -186,11 +188,12 @@ test('any text is stored as it is answered, and unchanged but for what no store 
       expect([201, 400]).toContain(made.status)
       if (made.status === 400) return
       const read = await hub.call(`/posts/${made.body.post.id}`)
-      const expected = { title: kept(title).trim(), content: kept(content) }
+      const given = kept(title).trim()
+      const expected = { content: kept(content), ...(showsText(given) && { title: given }) }
       expect(made.body.post).toMatchObject(expected)
       expect(read.body.post).toMatchObject(expected)
     }),
-    { numRuns: 60 },
+    { numRuns: sampleSize(15, 60) },
   )
 })
 

@@ -93,7 +93,7 @@ test('texts: in forms, too, which say so at the field', async () => {
     expect(await reply.text()).toContain('The reply must not be empty.')
     const post = await browser.send('/posts-new', { community: 'general', title: text })
     expect(post.status).toBe(400)
-    expect(await post.text()).toContain('The title must not be empty.')
+    expect(await post.text()).toContain('Write a title or a text.')
   }
 })
 

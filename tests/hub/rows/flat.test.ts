@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { sweep } from '../../../src/hub/sweep/sweep'
+import { sweep } from '../../../src/hub/api/sweep'
 import { emptyHub, fillHub, sizeOf } from '../../support/fill-hub'
 import { createWorld, type World } from '../access/create-world'
 import type { Member } from '../access/requesters'

@@ -1,5 +1,4 @@
-import { createConversationApi } from '../../../src/hub/api/conversation-api'
-import { createHubApi } from '../../../src/hub/api/hub-api'
+import { createConversationApi, createHubApi } from '../../../src/hub/api/hub-api'
 import type { HubApi } from '../../../src/hub/contract/hub'
 import { apiBase } from '../../../src/hub/http/mount-routes'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../../src/shared/ids'
@@ -8,8 +7,8 @@ import { type Row, readCell, readName, type Table } from '../access/cells'
 import type { World } from '../access/create-world'
 import { pageTable } from '../access/page-table'
 import type { Member } from '../access/requesters'
-import { usageOf } from '../activations/create-office'
 import { readCost } from '../create-test-hub'
+import { usageOf } from '../runs/create-office'
 
 /** What one operation reads; null if its answer does not say, because it does not use the database. */
 export interface Operation {

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, test } from 'vitest'
-import { createConversationApi } from '../../../src/hub/api/conversation-api'
+import { createConversationApi } from '../../../src/hub/api/hub-api'
 import { createTestHub } from '../create-test-hub'
 
 const hub = createTestHub()

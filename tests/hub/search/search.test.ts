@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
-import { createConversationApi } from '../../../src/hub/api/conversation-api'
-import { readSearchTerms } from '../../../src/hub/search/search-terms'
+import { createConversationApi } from '../../../src/hub/api/hub-api'
+import { readSearchTerms } from '../../../src/hub/search/terms'
 import { createTestHub, readCost } from '../create-test-hub'
 
 const hub = createTestHub()

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { toTerms } from '../../../src/hub/search/stem'
+import { toTerms } from '../../../src/hub/search/terms'
 
 const suffixes =
   'ational tional enci anci izer logi bli alli entli eli ousli ization ation ator alism iveness fulness ousness aliti iviti biliti ical ness icate iciti ful ative alize al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize eed ed ing sses ies ss s y e ll at bl iz ying'.split(

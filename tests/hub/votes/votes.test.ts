@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
-import { computeHotRank } from '../../../src/hub/posts/hot-rank'
+import { computeHotRank } from '../../../src/hub/rules/hot-rank'
 import { signIn } from '../../web/open-pages'
 import { createTestHub, readCost } from '../create-test-hub'
 

@@ -16,8 +16,9 @@ import { externalUrls } from '../../support/external-services'
 import { formsOf } from '../../support/forms'
 import { login, testDatabase } from '../../support/postgres-login'
 import { add, echo, mapEcho, remoteEchoes, setBehavior } from '../../support/remote-servers'
+import { sample } from '../../support/sample'
 import { allow, asAdmin, declareWithKey, serviceUrl } from '../../support/services'
-import { waitForServer } from '../postgres/open-database'
+import { waitForServer } from '../servers/open-database'
 
 /** With everything that is written differently somewhere. */
 const canary = 'cAnary-"7/\\&<+ =~Zq%42_end'
@@ -206,7 +207,7 @@ async function plant({ server, service = server, baseUrl, secret, prepare, add }
   await add?.(`${server}-canary`)
 }
 
-test.each(plants.map((each) => ({ kind: 'of any shape', ...each })))(
+test.each(sample(plants, 6).map((each) => ({ kind: 'of any shape', ...each })))(
   'M5 M6: the credential for $server $kind, given back in every form, is in no answer, prompt, frame, table, file, store, log or page',
   async (planted) => {
     const { server, kind, secret, parts = [], grants, calls, told, isFailing } = planted
@@ -238,7 +239,6 @@ test.each(plants.map((each) => ({ kind: 'of any shape', ...each })))(
     const found = await expectNowhere(holds, { agent, reply, postId, logged, watcher })
     expect(found.told).toBeGreaterThanOrEqual(told)
   },
-  90_000,
 )
 
 /** What is logged on behalf of callers from outside. */

@@ -2,10 +2,10 @@ import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createCipher } from '../../../src/mcp-servers/credentials/cipher'
 import { createConnect } from '../../../src/mcp-servers/credentials/connect'
-import { createRecentSecrets } from '../../../src/mcp-servers/credentials/recent-secrets'
+import { createRecentSecrets } from '../../../src/mcp-servers/credentials/scrub'
 import { createVault } from '../../../src/mcp-servers/credentials/vault'
 import { servers } from '../../../src/mcp-servers/servers'
-import { toServiceKinds } from '../../../src/mcp-servers/services/service-kind'
+import { toServiceKinds } from '../../../src/mcp-servers/services/check-service'
 import { createServices, serviceInput } from '../../../src/mcp-servers/services/services'
 import { createDb } from '../../../src/shared/db/db'
 import { noOwnAccounts } from '../../support/fake-connect'
@@ -15,7 +15,7 @@ import { asAdmin } from '../../support/services'
 const clock = createFakeClock()
 const db = createDb(env.DB)
 const kinds = toServiceKinds(servers)
-const base = { db, clock, kinds, isPrivateAllowed: false }
+const base = { db, clock, kinds, isPrivateAllowed: false, canReachPrivate: () => false }
 const vault = createVault({
   ...base,
   cipher: createCipher(['bmV3LW5ldy1uZXctbmV3LW5ldy1uZXctbmV3LW5ldy0=']),

@@ -2,12 +2,11 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createCipher } from '../../../src/mcp-servers/credentials/cipher'
 import { createConnect } from '../../../src/mcp-servers/credentials/connect'
-import { createRecentSecrets } from '../../../src/mcp-servers/credentials/recent-secrets'
+import { createRecentSecrets } from '../../../src/mcp-servers/credentials/scrub'
 import { createVault } from '../../../src/mcp-servers/credentials/vault'
+import type { ServiceKind } from '../../../src/mcp-servers/services/check-service'
 import { deleteService, upsertService } from '../../../src/mcp-servers/services/queries'
-import type { ServiceKind } from '../../../src/mcp-servers/services/service-kind'
-import { createServices, serviceInput } from '../../../src/mcp-servers/services/services'
-import { toRow } from '../../../src/mcp-servers/services/to-row'
+import { createServices, serviceInput, toRow } from '../../../src/mcp-servers/services/services'
 import { run } from '../../../src/shared/db/batch'
 import { createDb } from '../../../src/shared/db/db'
 import { noOwnAccounts } from '../../support/fake-connect'
@@ -135,7 +134,7 @@ describe('a credential with parts', () => {
 describe('declaring services of every server', () => {
   beforeAll(() => vault.remove('forge-key'))
   const services = createServices({
-    ...{ db, clock, kinds, isPrivateAllowed: false },
+    ...{ db, clock, kinds, canReachPrivate: () => false },
     bindCredentials: vault.bind,
   })
   const declare = (server: string, name: string, body: object) =>

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { checkUrl, type Reach, toHost } from '../../../src/mcp-servers/fetch/check-url'
-import { isPublicAddress } from '../../../src/mcp-servers/fetch/public-address'
+import {
+  checkUrl,
+  isPublicAddress,
+  type Reach,
+  toHost,
+} from '../../../src/mcp-servers/fetch/check-url'
 
 /** Everything that the address itself allows: only what is wrong with it is refused. */
 const reachOf = (address: string, more: Partial<Reach> = {}): Reach => ({

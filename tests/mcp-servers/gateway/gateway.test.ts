@@ -2,12 +2,12 @@ import { expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import type { GrantPolicy } from '../../../src/hub/contract/hub'
 import type { ToolCaller } from '../../../src/mcp-servers/contract/tools'
+import { readArguments } from '../../../src/mcp-servers/gateway/call-tool'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
-import { hashArguments } from '../../../src/mcp-servers/gateway/hash-arguments'
-import { readArguments } from '../../../src/mcp-servers/gateway/read-arguments'
 import { servers } from '../../../src/mcp-servers/servers'
 import { defineTool, type ToolContext } from '../../../src/mcp-servers/tool/define-tool'
 import { AppError } from '../../../src/shared/errors'
+import { hashArguments } from '../../../src/shared/exact-json'
 import {
   adaOutside,
   createFakeClock,

@@ -98,6 +98,16 @@ test('L31: a limit for each session counts each thread for itself; one for the a
   expect(decisions).toEqual(['allowed', 'rate_limited', 'allowed', 'rate_limited'])
 })
 
+test('M8: a call over several limits is told when the last of them allows it', async () => {
+  await limit([
+    { tool, per: 'minute', limit: 1 },
+    { grant: 'hub:read', per: 'hour', limit: 1 },
+    { grant: 'hub:*', per: 'day', limit: 9 },
+  ])
+  await call(outside)
+  expect((await call(outside)).text).toContain('Retry after 3600 s.')
+})
+
 test('M8: a call that one bucket refuses takes from none', async () => {
   await limit([
     { tool, per: 'minute', limit: 1 },

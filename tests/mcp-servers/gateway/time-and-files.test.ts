@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { noPrivacy } from '../../../src/hub/contract/privacy'
+import { noPrivacy } from '../../../src/hub/contract/hub'
 import { createGateway } from '../../../src/mcp-servers/gateway/create-gateway'
 import { servers } from '../../../src/mcp-servers/servers'
 import { defineTool } from '../../../src/mcp-servers/tool/define-tool'

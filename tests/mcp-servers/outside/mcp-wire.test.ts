@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { paginateTools } from '../../../src/mcp-servers/outside/paginate-tools'
+import { paginateTools } from '../../../src/mcp-servers/outside/answer-mcp'
 import { defineTool } from '../../../src/mcp-servers/tool/define-tool'
 import { mcp } from '../../../src/shared/config'
 import { textOf } from '../../support/connect-mcp'

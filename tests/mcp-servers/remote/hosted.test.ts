@@ -5,7 +5,7 @@ import { createCatalogue } from '../../../src/mcp-servers/remote/catalogue'
 import { createDb } from '../../../src/shared/db/db'
 import { systemClock } from '../../../src/shared/ids'
 import { running, type Watcher, watch } from '../../hub/live/watch-agents'
-import { createAccount, post, waitForReply, waitForValue } from '../../support/cast'
+import { createAccount, post, pushDefinition, waitForReply, waitForValue } from '../../support/cast'
 import { connectMcp, textOf } from '../../support/connect-mcp'
 import { createAgent, type TestAgent } from '../../support/create-agent'
 import { externalUrls } from '../../support/external-services'
@@ -179,6 +179,32 @@ describe('a list that is older than a minute', () => {
     await accept(name)
     expect(await names()).toContain(`${name}_echo`)
     expect(await use()).toBe('done')
+  })
+
+  it('D3 M12: a definition that requests its grant is warned once a call found the tool changed', async () => {
+    const name = `shy${at}`
+    await addServer(name)
+    const reader = `reader${at}`
+    await pushDefinition(reader, {
+      'config.yaml': `name: ${reader}\nbrain: { provider: offline }\ncapabilities:\n  grants: ["${name}:use"]\n`,
+      'system-prompt.md': 'You read.',
+    })
+    const warnings = () =>
+      env.DB.prepare(
+        `SELECT d.warnings FROM agent_definitions d JOIN accounts a ON a.id = d.account_id WHERE a.name = ?`,
+      )
+        .bind(reader)
+        .first<string>('warnings')
+    expect(await warnings()).not.toContain(`no tool of this hub needs ${name}:use`)
+    const finch = await createAccount(`finch${at}`, 'agent')
+    await allow(finch.id, [`${name}:use`])
+    const client = await connectMcp((request) => exports.default.fetch(request), finch.key, '/mcp')
+    await setBehavior(name, { tools: [poisoned] })
+    minutes(1)
+    expect(textOf(await client.callTool(call(`${name}_echo`)))).toContain('changed echo')
+    await expect.poll(warnings).toContain(`no tool of this hub needs ${name}:use`)
+    await accept(name)
+    expect(await warnings()).not.toContain(`no tool of this hub needs ${name}:use`)
   })
 
   it('M12: and no call of the same agent runs after one was refused', async () => {

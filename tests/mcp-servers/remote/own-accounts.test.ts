@@ -118,7 +118,10 @@ describe('a person whose run needs their own account', () => {
     const postId = await post(mira.key, 'My desk', '@careful what is on it?')
     await waitForValue(async () => (await listApprovals(adminKey)).length > 0, 'the approval')
     const promised = async (key: string) => (await listApprovals(key))[0]?.promise
-    const missed = { requesters: ['mira'], account: { service: 'desk', is_connected: false } }
+    const missed = {
+      requesters: [{ name: 'mira' }],
+      account: { service: 'desk', is_connected: false },
+    }
     expect(await promised(adminKey)).toMatchObject(missed)
     const link = /as @mira at desk, where no account is connected\.\s*<a[^>]*href="\/connect\/desk"/
     expect(await mira.read('/approvals')).toMatch(link)

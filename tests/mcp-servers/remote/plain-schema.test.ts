@@ -1,9 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { resolvePointer } from '../../../src/mcp-servers/remote/flatten-schema'
-import { type PlainSchema, toPlainSchema } from '../../../src/mcp-servers/remote/plain-schema'
-import { type Fields, isFields } from '../../../src/mcp-servers/remote/read-message'
+import { type Fields, isFields } from '../../../src/mcp-servers/remote/messages'
+import {
+  type PlainSchema,
+  resolvePointer,
+  toPlainSchema,
+} from '../../../src/mcp-servers/remote/plain-schema'
 import { parseLosslessJson } from '../../../src/shared/exact-json'
+import { sampleSize } from '../../support/sample'
 
 function adapt(schema: object): PlainSchema {
   const plain = toPlainSchema({ ...schema })
@@ -446,7 +450,7 @@ it('L28 M12: whatever a schema is, it is refused or becomes one that providers t
       // An adapted schema is one that needs no more.
       expect(adapt(schema).schema).toEqual(schema)
     }),
-    { numRuns: 300 },
+    { numRuns: sampleSize(75, 300) },
   )
 })
 

@@ -1,8 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseMessages } from '../../../src/mcp-servers/remote/read-message'
-import { readResult } from '../../../src/mcp-servers/remote/read-result'
-import { readTools } from '../../../src/mcp-servers/remote/read-tools'
+import { parseMessages, readResult, readTools } from '../../../src/mcp-servers/remote/messages'
 import { remoteServers } from '../../../src/shared/config'
 
 const text = (of: unknown) => ({ type: 'text', text: of })

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { InstalledProgram } from '../../../runner/programs.ts'
 import { buildWorker } from '../../../scripts/build-worker.mjs'
-import { type Hub, startHub } from '../../../scripts/hub-runtime.mjs'
+import type { Hub } from '../../../scripts/hub-runtime.mjs'
 import type { ProgramType } from '../../../src/shared/runner-protocol.ts'
 import { startFakeModelServer } from '../../support/fake-model-server.ts'
 import {
@@ -16,6 +16,7 @@ import {
   openFolder,
   startRunnerProcess,
 } from '../../support/start-runner-process.ts'
+import { startHub } from '../start-hub.ts'
 
 /** The key of the model provider, which no machine of a runner may see. */
 const providerKey = 'the-key-that-only-the-hub-has'
@@ -174,6 +175,8 @@ export async function startCodingHub(
       if (runner) await endProcess(runner.process, 'SIGKILL')
       runners.delete(name)
     },
+    /** The last lines that the runners wrote. */
+    readLogs: () => [...runners.values()].map(({ log }) => log.slice(-4_000)).join('\n'),
     waitForRunner: (name: string) =>
       until(`runner ${name}`, async () => {
         const answer = await api<{ runners: { name: string; is_connected: boolean }[] }>(
@@ -222,7 +225,7 @@ export async function startCodingHub(
 }
 
 /** Opens a port that passes connections on to another one, and can cut them. */
-async function openLine(findPort: () => number) {
+export async function openLine(findPort: () => number) {
   const sockets = new Set<Socket>()
   const server = createServer((near) => {
     const far = connect(findPort(), '127.0.0.1')

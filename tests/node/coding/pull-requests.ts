@@ -45,10 +45,15 @@ async function prepare(hub: CodingHub, forge: { url: string; bare: string }) {
   }
 }
 
-/** Opens a pull request while its program waits for the approver, and one after the run has parked, which is reviewed. */
+/**
+ * Opens a pull request while its program waits for the approver, and one after the run has parked, which is reviewed.
+ *
+ * @param endWaits lets runs park at once from then on
+ */
 export async function playPullRequests(
   hub: CodingHub,
   forge: { url: string; bare: string },
+  endWaits: () => Promise<void>,
 ): Promise<void> {
   const { readPulls, readBranch, approve, waitForRun, close } = await prepare(hub, forge)
   // The branch was pushed before the call.
@@ -60,6 +65,7 @@ export async function playPullRequests(
   expect(reply?.content).toContain(`Pull request: <${first?.html_url}>`)
   expect(readBranch(first?.head.ref ?? '')).toBe('fixed\n')
 
+  await endWaits()
   const late = await hub.ask('builder', 'beside pull')
   const parked = await waitForRun(late, 0, 'parked')
   expect(await readPulls()).toHaveLength(1)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sample } from '../../support/sample.ts'
 import { type CodingHub, startCodingHub } from './coding-hub.ts'
 import { createRandom, killOnce, planKill, prepareKills } from './random-kills.ts'
 
@@ -19,7 +20,7 @@ test('X1 X9: whatever is killed at a random moment, there is one reply, the mone
   expect(kinds).toEqual(['runner', 'hub', 'line', 'runner and hub', 'runner for good'])
   const problems: string[] = []
   // The last one waits a minute.
-  for (const plan of planned.slice(0, -1)) {
+  for (const plan of sample(planned.slice(0, -1), 2)) {
     const { victim, afterMs, problems: found } = await killOnce(hub, plan)
     problems.push(...found.map((problem) => `${victim} after ${afterMs} ms: ${problem}`))
   }

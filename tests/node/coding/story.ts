@@ -193,7 +193,9 @@ async function checkRun(hub: CodingHub, postId: string, at: number, text: string
   const problems: string[] = []
   const { events } = await hub.api<{ events: RunEvent[] }>('GET', `/activations/${run.id}/events`)
   if (run.outcome !== 'completed') {
-    problems.push(`run ${at + 1} ended as ${run.outcome}: ${JSON.stringify(events).slice(-1_500)}`)
+    const facts = await hub.api('GET', `/activations/${run.id}`)
+    const said = [facts, events].map((each) => JSON.stringify(each).slice(-3_000))
+    problems.push([`run ${at + 1} ended as ${run.outcome}`, ...said, hub.readLogs()].join('\n'))
   }
   const replies = await hub.readReplies(postId)
   const answer = replies.find(({ content }) => content.includes(text))?.content

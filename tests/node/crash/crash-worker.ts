@@ -3,16 +3,17 @@
  * before, during and after each one, and the test kills the machine at the one it wants. Everything
  * else is the product.
  */
-import type { AgentDeps } from '../../../src/agents/agent-deps'
+
 import { AgentObjectBase } from '../../../src/agents/agent-object'
+import type { AgentDeps } from '../../../src/agents/effects/effect-context'
 import type { Model, ModelRequest } from '../../../src/agents/models/model-port'
 import { RunnersObjectBase } from '../../../src/agents/runners/runners-object'
 import { SchedulerObjectBase } from '../../../src/agents/scheduler/scheduler-object'
 import { composeApp } from '../../../src/compose'
 import type { AccountId } from '../../../src/shared/ids'
 
+export { RateCounterObject } from '../../../src/hub/http/rate-counter-object'
 export { LiveObject } from '../../../src/hub/live/live-object'
-export { RateCounterObject } from '../../../src/hub/rate-limits/rate-counter-object'
 
 type CrashEnv = Env & { CRASH_CONTROL: string }
 type Work = (...given: never[]) => Promise<unknown>

@@ -15,9 +15,10 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildWorker } from '../../../scripts/build-worker.mjs'
-import { type Hub, startHub } from '../../../scripts/hub-runtime.mjs'
+import type { Hub } from '../../../scripts/hub-runtime.mjs'
 import { root } from '../../../scripts/local-state.mjs'
-import { listen } from '../../support/listen'
+import { openLine } from '../coding/coding-hub.ts'
+import { startHub } from '../start-hub.ts'
 import { Refusal } from './fake-d1'
 import { databaseId, FakePlatform } from './fake-platform'
 import { findDeviations } from './published-api'
@@ -35,7 +36,8 @@ const creations = [
 ]
 let env: Record<string, string> = {}
 let hub: Hub | undefined
-let port = 0
+/** The address that is deployed to, where a hub answers once one was uploaded. */
+let line: Awaited<ReturnType<typeof openLine>>
 
 beforeAll(async () => {
   for (const each of [clone, temporary]) mkdirSync(each)
@@ -46,21 +48,22 @@ beforeAll(async () => {
     cpSync(join(root, name), join(clone, name))
   }
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'))
-  const server = await listen(() => {})
-  port = Number(new URL(server.url).port)
-  await server.close()
+  line = await openLine(() => Number(new URL(hub?.url ?? 'http://127.0.0.1:9').port))
   env = {
     PATH: dirname(process.execPath),
     HOME: folder,
+    // Wrangler is loaded thirty times.
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
     CLOUDFLARE_CF_FETCH_ENABLED: 'false',
     TMPDIR: temporary,
     ROOKERY_STATE_DIR: stateDir,
-    ROOKERY_ORIGIN: `http://127.0.0.1:${port}`,
+    ROOKERY_ORIGIN: line.url,
     ...(await platform.start()),
   }
 })
 
 afterAll(async () => {
+  line.close()
   await hub?.stop()
   platform.close()
   rmSync(folder, { recursive: true, force: true })
@@ -108,7 +111,7 @@ async function runUpload(modules: Record<string, string>): Promise<void> {
     writeFileSync(join(bundlePath, 'worker', name), text)
   }
   cpSync(join(await buildWorker(), 'local.json'), join(bundlePath, 'local.json'))
-  hub = await startHub({ port, stateDir: join(folder, 'hub'), bundlePath, env: platform.secrets })
+  hub = await startHub({ stateDir: join(folder, 'hub'), bundlePath, env: platform.secrets })
 }
 
 test('a deployment without permission changes nothing and says which permissions it needs', async () => {
@@ -129,7 +132,7 @@ test('--dry-run lists every step, and neither it nor a no changes anything', asy
   for (const step of [
     'D1 database',
     'R2 bucket',
-    `${listMigrations().length} migrations`,
+    `Apply ${listMigrations().length} migration`,
     'Worker',
   ]) {
     expect(dry.output).toContain(step)
@@ -249,6 +252,22 @@ test('a build of Cloudflare deploys to the database that its button created', as
   expect(platform.secrets.ROOKERY_PUBLIC).toBe('true')
   expect(platform.writes.filter((write) => creations.includes(write))).toEqual([])
   writeFileSync(file, tracked)
+})
+
+test('Workers AI is bound when it is asked for, stays bound, and is removed when that is asked for', async () => {
+  const listAi = () =>
+    platform.uploads.at(-1)?.metadata.bindings?.filter(({ type }) => type === 'ai') ?? []
+  const deployments: [string[], string, number][] = [
+    [['--ai'], 'Bind Workers AI: models without a key, billed to this account', 1],
+    [[], 'Use the R2 bucket', 1],
+    [['--no-ai'], 'Remove the binding of Workers AI', 0],
+  ]
+  expect(listAi()).toEqual([])
+  for (const [flags, step, count] of deployments) {
+    const { code, output } = await deploy(['--yes', ...flags])
+    expect([code, output, listAi().length]).toEqual([0, expect.stringContaining(step), count])
+  }
+  expect(platform.surprises).toEqual([])
 })
 
 test('a later deployment applies what was added, creates nothing and shows no key', async () => {

@@ -120,13 +120,13 @@ interface Climb {
   render(text: string): void
   /** Deterministic measure of a text, such as its units of work. */
   count(text: string): number
-  seconds: number
+  /** How many texts to try. */
+  texts: number
   seed: number
 }
 
-/** How many texts a climb has tried, the one with the greatest excess, and those that are slow. */
+/** The text with the greatest excess, and those that are slow. */
 interface Found {
-  tried: number
   greatest: { excess: number; genome: Genome }
   slow: { reason: string; genome: Genome }[]
 }
@@ -146,16 +146,15 @@ const measureExcess = (render: Climb['render'], shape: Shape): number =>
  * what is not counted, or which take the most counted work, which a busy machine does not change. The ratio of each new
  * best one is measured with longer texts.
  */
-export function climb({ render, count, seconds, seed }: Climb): Found {
+export function climb({ render, count, texts, seed }: Climb): Found {
   const mutate = createMutation(createRandom(seed))
   const [byTime, byWork]: [Pool, Pool] = [[], []]
-  const found: Found = { tried: 0, greatest: { excess: 0, genome: [] }, slow: [] }
+  const found: Found = { greatest: { excess: 0, genome: [] }, slow: [] }
   const singles = pieces.map((part): Genome => [{ part, share: 1 }])
   // The first texts take longer, because the code is not compiled yet.
   for (const genome of singles) render(toShape(genome)(charsTried.many))
-  const endsAt = performance.now() + seconds * 1000
-  for (; performance.now() < endsAt && found.slow.length < slowMax; found.tried++) {
-    const genome = singles[found.tried] ?? mutate(found.tried % 2 === 0 ? byTime : byWork)
+  for (let tried = 0; tried < texts && found.slow.length < slowMax; tried++) {
+    const genome = singles[tried] ?? mutate(tried % 2 === 0 ? byTime : byWork)
     const shape = toShape(genome)
     const excess = measureExcess(render, shape)
     if (excess > found.greatest.excess) found.greatest = { excess, genome }

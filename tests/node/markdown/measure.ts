@@ -1,5 +1,5 @@
-import { gfm } from '../../../src/shared/markdown/parser'
-import { TooComplexError, Work } from '../../../src/shared/markdown/work'
+import { TooComplexError, Work } from '../../../src/shared/markdown/count-work'
+import { gfm } from '../../../src/shared/markdown/render-markdown'
 
 const id = '00000000-0000-0000-0000-000000000000'
 

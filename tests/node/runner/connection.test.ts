@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runnerCloseCodes } from '../../../src/shared/runner-protocol.ts'
@@ -17,20 +17,31 @@ const reportsOf = (order: { activation_id: string }) =>
 /** What the scripted program does slowly: 30 tool calls, each a report. */
 const stepsOf = (order: { activation_id: string }) =>
   reportsOf(order).flatMap((report) => (report.kind === 'tool' ? [report.title] : []))
+/** Lets the scripted program wait after a step. Returns what lets it go on. */
+function holdAt(step: number): () => void {
+  const adapter = 'node_modules/@agentclientprotocol/claude-agent-acp/dist'
+  const path = join(stage.programFolder, adapter, `hold-${step}`)
+  writeFileSync(path, '')
+  return () => rmSync(path)
+}
 const allSteps = Array.from({ length: 30 }, (_, index) => `step ${index + 1}`)
 
 test('X2: reports survive cut connections and a hub that stores nothing, none lost and none twice', async () => {
   const { runner } = stage.start()
   await stage.hub.until(() => stage.hub.hellos[0])
   const order = stage.order('slowly')
+  const [goOn, end] = [holdAt(10), holdAt(30)]
   stage.hub.send({ type: 'start', order })
   await stage.hub.until(() => reportsOf(order).length > 4)
   stage.hub.cut()
   await stage.hub.until(() => stage.hub.hellos[1])
   stage.hub.isStoring = false
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  goOn()
+  await stage.hub.until(() => stage.hub.dropped > 0)
   stage.hub.isStoring = true
   stage.hub.cut()
+  await stage.hub.until(() => stage.hub.hellos[2])
+  end()
   const ended = await stage.ended(order)
   expect(ended).toMatchObject({ end: 'end_turn', is_success: true, answer: 'Done slowly.' })
   expect(stepsOf(order)).toEqual(allSteps)
@@ -46,6 +57,7 @@ test('X2: after an order that arrives twice, and an attempt that the hub forgets
   await stage.hub.until(() => stage.hub.isConnected() && stage.hub.hellos.length)
   const order = stage.order('slowly')
   const before = stage.models.requests.length
+  const end = holdAt(30)
   await stage.hub.until(() => {
     stage.hub.send({ type: 'start', order })
     stage.hub.send({ type: 'start', order })
@@ -57,6 +69,7 @@ test('X2: after an order that arrives twice, and an attempt that the hub forgets
     () => !existsSync(join(stage.folder, `state/runs/${order.activation_id}-1`)),
   )
   stage.hub.forget = []
+  end()
   expect(reportsOf(order).some(({ kind }) => kind === 'ended')).toBe(false)
   expect(stage.models.requests.length).toBe(before + 1)
   await runner.stop()

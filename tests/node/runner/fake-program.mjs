@@ -140,6 +140,8 @@ const acts = {
     for (let each = 1; each <= 30; each++) {
       update('tool_call', { toolCallId: `t${each}`, title: `step ${each}`, status: 'completed' })
       await wait(50)
+      // Goes no further than a test wants it to.
+      while (fs.existsSync(join(import.meta.dirname, `hold-${each}`))) await wait(20)
     }
     say('Done slowly.', 'm9')
   },

@@ -165,7 +165,7 @@ describe('what the machine holds', () => {
   })
 
   test('X10: no process, file or log line has the token, nor the key', async () => {
-    const order = stage.order('hang', limits({ silence_ms: 3_000 }))
+    const order = stage.order('hang')
     stage.hub.send({ type: 'start', order })
     await stage.hub.until(() => stage.hub.reports.get(`${order.activation_id} 1`)?.[1])
     const texts = listProcesses()

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { findMentions, renderMarkdown } from '../../../src/shared/markdown/render-markdown'
+import { sampleSize } from '../../support/sample'
 
 // Many of these were reported as faults of GitHub, Gitea, Mattermost, Discourse, NodeBB and others.
 test.each([
@@ -232,7 +233,7 @@ test('H4: the names that are notified are the links of the HTML, whatever the te
       expect(findMentions(text)).toEqual(names)
       for (const name of names) expect(name).toMatch(/^[a-z0-9_-]{2,32}$/)
     }),
-    { numRuns: 3_000 },
+    { numRuns: sampleSize(500, 3_000) },
   )
 })
 
@@ -256,7 +257,7 @@ test('H4: no name is a mention that a reader sees in code, a quote, a link or a 
       }
       expect(shown.match(names)?.length ?? 0).toBeGreaterThanOrEqual(linked(html).length)
     }),
-    { numRuns: 2_000 },
+    { numRuns: sampleSize(400, 2_000) },
   )
 })
 

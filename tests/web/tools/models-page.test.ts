@@ -44,6 +44,13 @@ const definition = (name: string) => ({
 const saveProvider = (fields: Record<string, string>) =>
   send('/models', { provider, has_address: 'yes', base_url: '', default_model: '', ...fields })
 const testModel = (model: string) => send('/models/test', { provider, model })
+const saveKey = (form: string, value = secret) =>
+  send('/models/key', { provider, value, idempotency_key: form })
+/** What the page says after a form with a key was sent. */
+const readKeyTest = async (saved: Response) => {
+  const html = await readPage(saved.headers.get('location') ?? '')
+  return /id="openai-compatible".*?<dl/s.exec(html)?.[0] ?? ''
+}
 
 /** The test calls that are charged, and what is still reserved. */
 const readMoney = async () => ({
@@ -71,7 +78,15 @@ test('L27: an admin sets up a local server on the page, and agents with provider
   ])
   expect((await saveProvider({ base_url: baseUrl })).status).toBe(303)
   const key = await send('/models/key', { provider, value: secret })
-  expect([key.status, key.headers.get('location')]).toEqual([303, `/models#${provider}`])
+  const place = key.headers.get('location') ?? ''
+  expect([key.status, place]).toEqual([
+    303,
+    expect.stringMatching(
+      /^\/models\?open=openai-compatible&tested=[0-9a-f]{64}#openai-compatible$/,
+    ),
+  ])
+  const tested = await readPage(place)
+  expect(tested).toMatch(/The key works: <\/strong><strong>openai-compatible\/fake-large answered/)
   expect((await send('/models/list', { provider })).status).toBe(303)
   expect(await readPage()).toContain('fake-large')
   expect(await modelOf('rook')).toBe('offline/extractive')
@@ -100,7 +115,7 @@ test('B4 L27: a test call is reserved and charged, and says what it took', async
   expect(after.charged?.n).toBe((before.charged?.n ?? 0) + 1)
   expect(after.charged?.tokens).toBeGreaterThan(0)
   expect(after.reserved).toBe(0)
-  const [sent] = await requests()
+  const sent = (await requests()).at(-1)
   expect(sent?.headers.authorization).toBe(`Bearer ${secret}`)
   const log = await env.DB.prepare(
     "SELECT group_concat(action) AS actions FROM admin_log WHERE target_type IN ('model', 'model_provider')",
@@ -109,8 +124,141 @@ test('B4 L27: a test call is reserved and charged, and says what it took', async
   expect(log).toContain('model.test')
 })
 
+test('B4: a test that is sent twice at once is made and charged once, and both pages show it', async () => {
+  await program([{ text: 'Once.', latencyMs: 400 }])
+  const [before, asked] = [await readMoney(), (await requests()).length]
+  const fields = { provider, model: 'gpt-5-mini', idempotency_key: 'one-form-of-a-test' }
+  const pages = await Promise.all([send('/models/test', fields), send('/models/test', fields)])
+  for (const page of pages)
+    expect([page.status, await readText(page)]).toEqual([200, expect.stringContaining('Once.')])
+  expect((await requests()).length).toBe(asked + 1)
+  const after = await readMoney()
+  expect([after.charged?.n, after.reserved]).toEqual([(before.charged?.n ?? 0) + 1, 0])
+})
+
+test('B4: a key that is saved twice at once is tested and charged once; another key is tested again', async () => {
+  await program([{ text: 'Tested.', latencyMs: 400 }])
+  const [before, asked] = [await readMoney(), (await requests()).length]
+  const saved = await Promise.all([saveKey('one-form-of-a-key'), saveKey('one-form-of-a-key')])
+  for (const each of saved) expect(await readKeyTest(each)).toContain('The key works')
+  expect((await requests()).length).toBe(asked + 1)
+  const after = await readMoney()
+  expect([after.charged?.n, after.reserved]).toEqual([(before.charged?.n ?? 0) + 1, 0])
+  await saveKey('one-form-of-a-key', 'another-key-0123456789')
+  await saveKey('a-later-form')
+  expect((await requests()).length).toBe(asked + 3)
+  const html = await readPage()
+  expect(html).toMatch(/at most [\d,]+.tokens, [^.]*\$0\.\d+/)
+  expect(html).toContain('<code>fake-large</code>')
+})
+
+/** What agents without a model of their own use, as the API and the page say it. */
+const readUsed = async () => {
+  const { body } = await asAdmin('GET', '/models')
+  const providers = body.providers as unknown as { provider: string }[]
+  return { auto: body.auto, ...providers.find((each) => each.provider === provider) }
+}
+const unused = (key_problem: string) => ({
+  ...{ auto: ['offline/extractive'], is_ready: false, has_stored_key: true, key_problem },
+})
+const used = { auto: ['openai-compatible/gpt-5-mini'], is_ready: true, key_problem: null }
+
+test.each<[string, string, FakeAnswer, RegExp]>([
+  [
+    '401',
+    'refused',
+    { status: 401, message: 'Incorrect API key.' },
+    /refused the key \(401\)\. Check the key at \/models.*Incorrect API key/,
+  ],
+  ['403', 'refused', { status: 403, message: 'No access.' }, /refused the key \(403\).*No access/],
+  [
+    '403 of another region',
+    'refused',
+    { status: 403, message: 'Country, region, or territory not supported' },
+    /does not serve the region that this hub calls from \(403\)\. Use another provider/,
+  ],
+  [
+    '429',
+    'busy',
+    { status: 429, message: 'Slow down.' },
+    /sent too many requests\. Wait a minute.*Slow down/,
+  ],
+  ['503', 'busy', { status: 503, message: 'Overloaded.' }, /overloaded or failing.*Overloaded/],
+  [
+    'no credit',
+    'failed',
+    { status: 402, message: 'Your credit balance is too low.' },
+    /no credit left\. Add credit.*balance is too low/,
+  ],
+])(
+  'a key whose test fails with %s stays, agents do not use it (%s), and the page says what the provider said and what to do',
+  async (name, problem, answer, says) => {
+    await program([answer])
+    const before = await readMoney()
+    const shown = await readKeyTest(await saveKey(`form-of-${name.replaceAll(' ', '-')}`))
+    expect(shown).toContain(
+      'The key is saved, but the test of openai-compatible/gpt-5-mini failed.',
+    )
+    expect(shown).toMatch(says)
+    expect(shown).toContain('It cost nothing.')
+    expect(shown).toContain('Agents do not use this key')
+    expect(await readUsed()).toMatchObject(unused(problem))
+    expect(await modelOf('rook')).toBe('offline/extractive')
+    expect((await readMoney()).charged?.n).toBe(before.charged?.n)
+    expect(await readPage()).toContain('key not used')
+  },
+)
+
+test('agents use a key after a test of it succeeds, or once an admin decides so, and a later failure changes nothing', async () => {
+  await program([{ status: 401, message: 'Incorrect API key.' }])
+  await saveKey('form-of-a-refused-key')
+  expect(await readUsed()).toMatchObject(unused('refused'))
+  await program([{ status: 429, message: 'Slow down.' }])
+  await testModel('gpt-5-mini')
+  expect(await readUsed()).toMatchObject(unused('busy'))
+  await program([{ text: 'OK' }])
+  await testModel('gpt-5-mini')
+  expect(await readUsed()).toMatchObject(used)
+  expect(await modelOf('rook')).toBe('openai-compatible/gpt-5-mini')
+  await program([{ status: 401, message: 'Incorrect API key.' }])
+  await testModel('gpt-5-mini')
+  expect(await readUsed()).toMatchObject(used)
+
+  await asAdmin('PUT', `/model-providers/${provider}`, { key: 'a-key-of-a-program' })
+  expect(await readUsed()).toMatchObject(unused('untested'))
+  expect((await send('/models/use', { provider })).headers.get('location')).toMatch(/^\/models\?/)
+  expect(await readUsed()).toMatchObject(used)
+  expect(await modelOf('rook')).toBe('openai-compatible/gpt-5-mini')
+  await asAdmin('PUT', `/model-providers/${provider}`, { key: secret, use_untested: true })
+  expect(await readUsed()).toMatchObject(used)
+  expect((await send('/models/use', { provider: 'anthropic' })).status).toBe(404)
+})
+
+test('a test of a key that was replaced meanwhile says nothing of the new one', async () => {
+  await program([{ text: 'OK', latencyMs: 400 }])
+  const [asked] = [(await requests()).length]
+  const tested = saveKey('form-of-a-slow-test', 'a-key-that-is-slow')
+  await waitForValue(async () => (await requests()).length > asked || null, 'the request')
+  await asAdmin('PUT', `/model-providers/${provider}`, { key: 'a-key-that-came-later' })
+  await tested
+  expect(await readUsed()).toMatchObject(unused('untested'))
+  await asAdmin('PUT', `/model-providers/${provider}`, { key: secret, use_untested: true })
+})
+
+test('a key that no budget can test stays, and the page says so', async () => {
+  const { body } = await call<{ budget: { id: string } }>('POST', '/api/v1/budgets', {
+    key: adminKey,
+    body: { scope: 'model', name: 'openai-compatible/gpt-5-mini', period: 'day', limit_tokens: 1 },
+  })
+  const count = (await requests()).length
+  const shown = await readKeyTest(await saveKey('form-without-a-budget'))
+  expect(shown).toContain('The budget leaves too little for a test call.')
+  expect((await requests()).length).toBe(count)
+  await asAdmin('DELETE', `/budgets/${body.budget.id}`)
+})
+
 test('M5: a provider that repeats the key in an error or an answer shows it to nobody', async () => {
-  await program([{ status: 400, error: `The key ${secret} is wrong.` } as FakeAnswer])
+  await program([{ status: 400, message: `The key ${secret} is wrong.` }])
   const failed = await readText(await testModel('gpt-5-mini'))
   expect(failed).toContain('failed')
   expect(failed).not.toContain(secret)
@@ -164,7 +312,7 @@ test('L19 B4: the model of an agent compacts a session: reserved from its budget
   ).first('name')
   expect(charged).toBe('rook')
 
-  await program([{ status: 400, error: 'no' } as FakeAnswer])
+  await program([{ status: 400, message: 'no' } as FakeAnswer])
   expect(await compact()).toMatchObject({ by: 'extract', note: expect.any(String) })
   const none = await call<{ budget: { id: string } }>('POST', '/api/v1/budgets', {
     key: adminKey,
@@ -216,13 +364,59 @@ const savePrice = (model: string, fields: Record<string, string>) =>
     ...fields,
   })
 
+test.each<[string, Record<string, string>, RegExp]>([
+  ['/models/key', { provider: 'nobody', value: secret }, /There is no such provider/],
+  ['/models/key', { provider: 'Not A Name', value: secret }, /There is no such provider/],
+  ['/models/key', { provider: '', value: secret }, /There is no such provider/],
+  ['/models', { provider: 'nobody', default_model: 'm' }, /Unknown provider/],
+  ['/models/list', { provider: 'nobody' }, /Unknown provider/],
+  ['/models/use', { provider: 'nobody' }, /Unknown provider/],
+  ['/models/delete', { provider: 'nobody' }, /not set up here/],
+  ['/models/test', { provider: 'nobody', model: 'm' }, /Unknown provider/],
+  [
+    '/models/price',
+    { provider: 'nobody', model: 'm', input: '1', cached: '1', output: '1' },
+    /Unknown provider/,
+  ],
+  ['/models/price/reset', { provider: 'nobody', model: 'm' }, /Unknown provider/],
+  ['/models/local', { server: 'nobody', model: 'm' }, /not found on this machine/],
+  [
+    '/credentials',
+    { name: 'a-key', server: 'nobody', value: secret, service: 's' },
+    /server uses no credentials/,
+  ],
+  [
+    '/credentials',
+    { name: 'a-key', server: 'NO', value: secret, service: 's' },
+    /server is not valid/,
+  ],
+  ['/credentials/rotate', { name: 'nobody', new_value: secret }, /no such credential/],
+  [
+    '/credentials/services',
+    { server: 'nobody', name: 's', base_url: 'https://a.example', format: 'json' },
+    /class="wrong" role="alert"/,
+  ],
+  [
+    '/tools/remote/tools',
+    { server: 'nobody', action: 'map', tier: 'sometimes', grant: 'a:b' },
+    /no such remote server/,
+  ],
+])('a choice that %s does not offer is an error of its field: %j', async (path, fields, says) => {
+  const sent = await send(path, fields)
+  const place = sent.headers.get('location')
+  expect([sent.status, place ?? '']).not.toEqual([303, expect.stringContaining('INTERNAL')])
+  expect(sent.status).toBeLessThan(500)
+  const html = place === null ? await sent.text() : await readPage(place)
+  expect(html).toMatch(says)
+})
+
 test('B7 L27: a price set on the page counts for the next call, also of a model without one, until it is reset', async () => {
   const before = await priced('gpt-5-mini')
   expect([before.isPriced, (await priced('fake-large')).isPriced]).toEqual([true, false])
-  const bad = await savePrice('gpt-5-mini', { output: '1,50' })
+  const bad = await savePrice('gpt-5-mini', { output: '1,500' })
   const html = await bad.text()
   expect([bad.status, html]).toEqual([400, expect.stringMatching(/id="price-output-wrong"/)])
-  expect(html).toContain('value="1,50"')
+  expect(html).toContain('value="1,500"')
   expect((await savePrice('gpt-5-mini', { input: '2000', output: '9000' })).status).toBe(303)
   const page = await readPage(`/models?price=${provider}/gpt-5-mini`)
   expect(page).toMatch(

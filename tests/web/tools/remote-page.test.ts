@@ -1,8 +1,9 @@
 import { exports } from 'cloudflare:workers'
 import { beforeAll, expect, it } from 'vitest'
-import { adminKey, createAccount } from '../../support/cast'
+import { adminKey, createAccount, pushDefinition } from '../../support/cast'
 import { externalUrls } from '../../support/external-services'
 import { echo, setBehavior } from '../../support/remote-servers'
+import { asAdmin } from '../../support/services'
 
 let cookie = ''
 let theirs = ''
@@ -141,6 +142,81 @@ it('M12: the tools of a server are searched, chosen and mapped together, also th
   expect((await look()).html).toMatch(/31 available[\s\S]*89 hidden/)
 })
 
+it('M12: the page of a server leads on: what only reads is allowed with one button, and agents come next', async () => {
+  const reads = { ...echo, annotations: { readOnlyHint: true } }
+  const tools = [
+    { ...reads, name: 'look' },
+    { ...reads, name: 'find' },
+    { ...echo, name: 'change' },
+  ]
+  await setBehavior('steps', { tools })
+  const base_url = `${externalUrls.mcp}/hostile/steps`
+  await send('/tools/remote', { ...server, name: 'steps', base_url })
+  const read = async () => (await look('/steps')).html.replaceAll('\u00a0', ' ')
+  const before = await read()
+  expect(before).toContain('offers 3 tools')
+  expect(before).toContain('0 tools are available, 3 hidden')
+  const start = before.indexOf('Allow all that only read')
+  const form = before.slice(before.lastIndexOf('<form', start), start)
+  const fields = Object.fromEntries(
+    [...form.matchAll(/name="([^"]*)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [
+      name,
+      value,
+    ]),
+  )
+  expect((await send('/tools/remote/tools', fields)).status).toBe(303)
+  const after = await read()
+  expect(after).toContain('2 tools are available, 1 hidden')
+  expect(after).toContain('<code>steps:read</code>')
+  expect(after).toContain('There is no agent yet.')
+})
+
+it('M12: adding begins with the same steps, and several agents are given the tools with one button', async () => {
+  const list = (await look()).html
+  for (const step of ['Enter its address.', 'Sign in, if', 'Allow tools.', 'Give them to agents.'])
+    expect(list).toContain(step)
+  const grants = (name: string) =>
+    `name: ${name}\ncapabilities:\n  grants:\n    - hub:read # stays\n`
+  for (const name of ['heron', 'rail', 'wren'])
+    await pushDefinition(name, {
+      'config.yaml': grants(name),
+      'system-prompt.md': 'You are a test agent.',
+    })
+  await asAdmin('PUT', '/agents/wren/grants', { allowed: ['hub:read'], denied: ['steps:*'] })
+  const give = (agents: string[], given = ['steps:read']) =>
+    send(
+      '/tools/remote/give',
+      new URLSearchParams([
+        ['server', 'steps'],
+        ...agents.map((name) => ['agent', name]),
+        ...given.map((grant) => ['grant', grant]),
+      ]),
+    )
+  const before = (await look('/steps')).html
+  for (const name of ['heron', 'rail', 'wren']) expect(before).toContain(`value="${name}"`)
+  for (const sent of [await give([]), await give(['heron'], [])]) {
+    expect([sent.status, await sent.text()]).toEqual([
+      400,
+      expect.stringContaining('Check at least one agent and one grant.'),
+    ])
+  }
+  expect((await give(['heron', 'rail'])).headers.get('location')).toBe('/tools/remote/steps')
+  for (const name of ['heron', 'rail']) {
+    const { body } = await asAdmin('GET', `/agents/${name}/definition`)
+    expect(JSON.stringify(body)).toContain('- hub:read # stays\\n    - steps:read')
+    const policy = await asAdmin('GET', `/agents/${name}/grants`)
+    expect(policy.body).toMatchObject({
+      own: { allowed: expect.arrayContaining(['steps:read']) },
+    })
+  }
+  expect((await look('/steps')).html).toContain('Given to @heron, @rail.')
+  const some = await give(['nobody', 'wren', 'rail'])
+  expect([some.status, await some.text()]).toEqual([
+    409,
+    expect.stringMatching(/@nobody: .*@wren: Its policy denies steps:read/),
+  ])
+})
+
 it('M12: changes are accepted together as far as the page shows them, by what it shows', async () => {
   const before = (await look('/bulk?state=usable')).html
   const hidden = listChoices((await look('/bulk?state=unmapped')).html)
@@ -223,6 +299,23 @@ it('M12: what is wrong is said on the page, which keeps what was typed', async (
   expect(again.match(/ checked=""/g)).toHaveLength(2)
   expect((await look('/nope')).page.status).toBe(404)
   expect((await look('/page/nope')).page.status).toBe(404)
+})
+
+it('M12: all problems of a new server stand at their fields, those of its schema and of its rules', async () => {
+  const empty = { name: 'X', description: '', base_url: 'mcp.example', allow_http: '' }
+  const more = { oauth_client_id: 'a b', credential: 'mine', header: 'no header' }
+  const answer = await send('/tools/remote', { ...server, ...empty, ...more })
+  expect(answer.status).toBe(400)
+  const html = await answer.text()
+  const marked = [...html.matchAll(/<p class="bad" id="remote-(\w+)-wrong">/g)]
+  expect(marked.map(([, field]) => field)).toEqual([
+    ...['name', 'base_url', 'description', 'header', 'oauth_client_id'],
+  ])
+  expect(html).toContain('Must not be empty.')
+  expect(html).not.toContain('Too small')
+  for (const field of ['name', 'base_url', 'description']) {
+    expect(html).toMatch(new RegExp(`<input[^>]* name="${field}"[^>]* required`))
+  }
 })
 
 it('M12: the pages are for admins', async () => {

@@ -1,30 +1,20 @@
 import type { ModelAnswer, ToolRequest } from '../../loop/message'
-import { toQuery } from '../../text/words'
+import { explorationOpening } from '../../text/exploration-opening'
 import { estimateTokens } from '../estimate-tokens'
 import type { Model, ModelRequest } from '../model-port'
-import { explore } from './explore'
+import { answerQuestion, search } from './answer-question'
 import {
   formatFinding,
-  formatGreeting,
   formatQuestion,
-  formatSearchFailure,
   formatSkippedQuestions,
   noSearchTermsText,
-  noSearchToolText,
 } from './format-answer'
-import { type ParsedThread, parseHits, parseThread } from './parse-results'
-import { parseTask, type Question, searchTool, type Task, threadTool } from './parse-task'
-import type { Candidate } from './passages'
-import { groupHits, rankCandidates, scoreCandidates } from './score-candidates'
+import { findAgentName, parseBlocks, parseTask, searchTool, toQuestion } from './parse-task'
+import { rankThreads } from './rank-threads'
+import { type Call, openTools } from './sources'
 
 /** Each question needs a search and at least one thread: both fit into the calls of a step. */
 const questionsMax = 10
-const threadsPerQuestionMax = 3
-/** Threads of all questions together, to keep the prompt small. */
-const threadsMax = 9
-const hitsMax = 20
-const hitsOfManyMax = 10
-const manyQuestions = 4
 const piecesMax = 8
 
 /**
@@ -60,7 +50,7 @@ const cancelled = {
 
 interface Decision {
   text: string
-  calls: { name: string; arguments: Record<string, unknown> }[]
+  calls: Call[]
 }
 
 /** Splits a text at word boundaries into up to 8 pieces, to stream it to watchers. */
@@ -73,88 +63,23 @@ function splitIntoPieces(text: string): string[] {
   return pieces.filter((piece) => piece !== '')
 }
 
-const toFinalAnswer = (text: string): Decision => ({ text, calls: [] })
-
-const decide = (request: ModelRequest): Decision => explore(request) ?? decideAnswer(request)
-
-/** Decides the next step (search, read or answer) from the results in the conversation. */
-function decideAnswer({ messages, tools }: ModelRequest): Decision {
-  const has = (name: string) => tools.some((tool) => tool.name === name)
-  const task = parseTask(messages)
-  const searchable = task.questions.filter(({ terms }) => terms.length > 0)
-  if (searchable.length === 0)
-    return toFinalAnswer(formatGreeting(task.introduction, has(searchTool)))
-  const asked = searchable.slice(0, questionsMax)
-  if (task.searches.length === 0) {
-    return has(searchTool)
-      ? { text: '', calls: toSearches(asked) }
-      : toFinalAnswer(noSearchToolText)
-  }
-  const searched = asked.map((question, index) => chooseFor(task, question, index, asked.length))
-  const failures = searched.flatMap(({ failure }) => failure ?? [])
-  if (failures[0] && failures.length === asked.length) return toFinalAnswer(failures[0])
-  if (task.threads.length === 0 && has(threadTool)) {
-    const postIds = new Set(searched.flatMap(({ chosen }) => chosen.map(({ postId }) => postId)))
-    const calls = [...postIds].map((post_id) => ({ name: threadTool, arguments: { post_id } }))
-    if (calls.length > 0) return { text: '', calls }
-  }
-  return toFinalAnswer(writeAnswers(task, searched, searchable.slice(questionsMax)))
-}
-
-function toSearches(questions: Question[]): Decision['calls'] {
-  const limit = questions.length < manyQuestions ? hitsMax : hitsOfManyMax
-  return questions.map(({ terms }) => ({
-    name: searchTool,
-    arguments: { query: toQuery(terms), limit },
-  }))
-}
-
-/** The search results of one question. */
-interface SearchedQuestion {
-  question: Question
-  chosen: Candidate[]
-  /** A message for users when the search failed. */
-  failure: string | null
-}
-
-function chooseFor(task: Task, question: Question, index: number, count: number): SearchedQuestion {
-  const result = task.searches[index]
-  const hits = result && !result.isError ? parseHits(result.text) : null
-  if (!hits) return { question, chosen: [], failure: formatSearchFailure(result?.text ?? '') }
-  const threads = Math.min(threadsPerQuestionMax, Math.max(1, Math.floor(threadsMax / count)))
-  const candidates = groupHits(hits, task.taskIds, task.agentName)
-  return { question, chosen: rankCandidates(candidates, question, threads), failure: null }
-}
-
-/** Writes an answer to every question, in sections when there are several. */
-function writeAnswers(task: Task, searched: SearchedQuestion[], notLookedUp: Question[]): string {
-  const threads = task.threads.flatMap(({ text, isError }) =>
-    isError ? [] : (parseThread(text) ?? []),
-  )
-  const read = new Map(threads.map((thread) => [thread.post.id, thread]))
-  const hasSeveral = task.questions.length > 1
-  const head = (question: Question) => (hasSeveral ? `For ${formatQuestion(question)}: ` : '')
-  const sections = searched.map(({ question, chosen, failure }) => {
-    const candidates = chosen.map((each) => addThread(each, read.get(each.postId)))
-    const found = failure ?? formatFinding(scoreCandidates(candidates, question, task.agentName))
-    return head(question) + found
+/** Decides the next step: the calls whose results are missing, or the answer. */
+function decide(request: ModelRequest): Decision {
+  const explored = explore(request)
+  if (explored) return { text: explored.length > 0 ? '' : 'PASS', calls: explored }
+  const task = parseTask(request.messages)
+  const { questions } = task
+  if (questions.length === 0) return { text: noSearchTermsText, calls: [] }
+  const tools = openTools(task.since, request.tools)
+  const asked = questions.slice(0, questionsMax)
+  const sections = asked.map((question) => {
+    const answer = answerQuestion({ question, task, tools, count: asked.length })
+    return questions.length > 1 ? `For ${formatQuestion(question)}: ${answer}` : answer
   })
-  const withoutTerms = task.questions.filter(({ terms }) => terms.length === 0)
-  sections.push(...withoutTerms.map((question) => head(question) + noSearchTermsText))
-  if (notLookedUp.length > 0) sections.push(formatSkippedQuestions(notLookedUp, questionsMax))
-  return sections.join('\n\n')
-}
-
-function addThread(candidate: Candidate, thread: ParsedThread | undefined): Candidate {
-  if (!thread) return candidate
-  const { title, author, community } = thread.post
-  return {
-    ...candidate,
-    title: title ?? candidate.title,
-    author: author ?? candidate.author,
-    community: community ?? candidate.community,
-    thread,
-  }
+  if (tools.missing.length > 0) return { text: '', calls: tools.missing }
+  const rest = questions.slice(questionsMax)
+  if (rest.length > 0) sections.push(formatSkippedQuestions(rest, questionsMax))
+  return { text: sections.join('\n\n'), calls: [] }
 }
 
 function toAnswer({ messages, tools }: ModelRequest, { text, calls }: Decision): ModelAnswer {
@@ -177,4 +102,52 @@ function toAnswer({ messages, tools }: ModelRequest, { text, calls }: Decision):
       reasoningTokens: 0,
     },
   }
+}
+
+const commentTool = 'hub_create_comment'
+/** An uninvited answer requires at least two search terms. */
+const termsMin = 2
+
+/**
+ * Returns the calls of the next step of an exploration: answers the first of the shown questions that this hub
+ * has an answer to, quoted with its source. Skips sources that the thread already links to. Empty when it passes,
+ * null when the request is not an exploration.
+ */
+function explore({ messages, tools: granted }: ModelRequest): Call[] | null {
+  const at = messages.findLastIndex(
+    (message) => message.role === 'user' && message.text.startsWith(explorationOpening),
+  )
+  const opening = messages[at]
+  if (opening?.role !== 'user') return null
+  const tools = openTools(messages.slice(at + 1), granted)
+  if (!tools.has(commentTool) || !tools.has(searchTool) || tools.hasCalled(commentTool)) return []
+  const agentName = findAgentName(messages, '')
+  const asked = findQuestions(opening.text)
+  const found = asked.map(({ question, postId, comments }) => {
+    const task = { taskIds: new Set([postId]), agentName, stepsLeft: 0 }
+    const searched = search({ question, task, tools, count: asked.length })
+    const chosen = searched && 'chosen' in searched ? searched.chosen : []
+    const isLinked = chosen.some((each) => comments.includes(`/p/${each.postId})`))
+    return { postId, found: isLinked ? [] : rankThreads(chosen, question, agentName) }
+  })
+  if (tools.missing.length > 0) return tools.missing
+  const answered = found.find((each) => each.found.length > 0)
+  if (!answered) return []
+  const { postId, found: findings } = answered
+  const content = `This was discussed before. ${formatFinding(findings)}`
+  const confidence = Math.round(Math.min(1, findings[0]?.score ?? 0) * 100) / 100
+  return [{ name: commentTool, arguments: { post_id: postId, content, confidence } }]
+}
+
+/** Finds the posts with questions, each with the texts of its newest comments; the best match comes first. */
+function findQuestions(text: string) {
+  const blocks = parseBlocks(text)
+  const asked = blocks.flatMap(({ id, author, body, isQuestion }, at) => {
+    if (id === '' || !isQuestion) return []
+    const end = blocks.findIndex((each, index) => index > at && each.id !== '')
+    const below = blocks.slice(at + 1, end < 0 ? undefined : end)
+    const comments = below.map((each) => each.body).join('\n')
+    return [{ postId: id, comments, question: toQuestion(author, body, '') }]
+  })
+  return asked.filter(({ question }) => question.terms.length >= termsMin)
 }

@@ -1,17 +1,18 @@
-import type { Message, ToolOutput } from '../../loop/message'
-import { extractTerms, type Term, toWords } from '../../text/words'
+import type { Message } from '../../loop/message'
+import { extractTerms, specificWeightMin, type Term, toWords } from '../../text/words'
 import { statusMarker } from '../to-prompt'
-import { quoteQuestion } from './quote-question'
+import type { ParsedThread } from './parse-results'
+import { isAsking, splitSentences } from './sources'
 
 /** A question, asked by one or several people. */
 export interface Question {
   authors: string[]
-  /** A short quotation in one line, to refer to the question. */
-  quote: string
-  /** Search terms; empty when the question has none. */
+  /** What was written to the agent, without its name. */
+  text: string
+  /** Terms of the question itself; empty when it has none. */
+  own: Term[]
+  /** Search terms: those, and some of the thread when they are few. */
   terms: Term[]
-  /** All words in order, to recognize phrases. */
-  words: string[]
 }
 
 /** The state of a conversation, as far as its messages show it. */
@@ -24,74 +25,133 @@ export interface Task {
   questions: Question[]
   /** Ids of the posts and comments in the task, which are not used as sources. */
   taskIds: Set<string>
-  /** Results of this task's calls, in the order of the calls. */
-  searches: ToolOutput[]
-  threads: ToolOutput[]
+  /** The thread of the task without the questions; null outside of a thread. */
+  thread: ParsedThread | null
+  /** Time of the task in milliseconds; null when unknown. */
+  now: number | null
+  /** Model calls that the task has left. */
+  stepsLeft: number
+  /** Whether something was said before the question. */
+  isReply: boolean
+  /** The messages after the task: its calls and their results. */
+  since: Message[]
 }
+
+type Block = ReturnType<typeof parseBlocks>[number]
 
 const blockPattern = /<untrusted source="([^"]*)"([^>]*)>\n?([\s\S]*?)\n?<\/untrusted>/g
-const attribute = (text: string, name: string) => new RegExp(` ${name}="([^"]*)"`).exec(text)?.[1]
-
-/** Reads questions and tool results of the newest task from a conversation. */
-export function parseTask(messages: Message[]): Task {
-  const at = findTask(messages)
-  const task = messages[at]
-  const text = task?.role === 'user' ? task.text : ''
-  const system = messages.flatMap((message) => (message.role === 'system' ? [message.text] : []))
-  const blocks = parseBlocks(text)
-  const asking = blocks.filter(({ asks }) => asks)
-  const agentName = findAgentName(system, asking.map(({ body }) => body).join(' '))
-  const results = messages
-    .slice(at + 1)
-    .flatMap((message) => (message.role === 'tool' ? message.results : []))
-  return {
-    introduction: system[0] ?? '',
-    agentName,
-    questions: toQuestions(blocks.length > 0 ? asking : [{ author: '', body: text }], agentName),
-    taskIds: new Set(blocks.map(({ id }) => id)),
-    searches: results.filter(({ name }) => name === searchTool),
-    threads: results.filter(({ name }) => name === threadTool),
-  }
-}
 
 /** Parses the <untrusted> blocks of a prompt. */
 export const parseBlocks = (text: string) =>
-  [...text.matchAll(blockPattern)].map(([, , attributes = '', body = '']) => ({
-    id: attribute(attributes, 'id') ?? '',
-    author: attribute(attributes, 'author') ?? '',
-    asks: attribute(attributes, 'asks') === 'true',
-    isQuestion: attribute(attributes, 'question') === 'true',
-    body,
-  }))
+  [...text.matchAll(blockPattern)].map(([, source = '', attributes = '', body = '']) => {
+    const read = (name: string) => new RegExp(` ${name}="([^"]*)"`).exec(attributes)?.[1] ?? ''
+    return {
+      ...{ source, body, id: read('id'), author: read('author'), author_kind: read('kind') },
+      ...{ asks: read('asks') === 'true', isQuestion: read('question') === 'true' },
+    }
+  })
 
 export const searchTool = 'hub_search'
 export const threadTool = 'hub_get_thread'
 
-/** Returns the index of the newest message with a question. */
-function findTask(messages: Message[]): number {
-  const asks = (message: Message) => message.role === 'user' && message.text.includes('asks="true"')
-  const marked = messages.findLastIndex(asks)
-  if (marked >= 0) return marked
-  return messages.findLastIndex(
-    (message) => message.role === 'user' && !message.text.startsWith(statusMarker),
+/** Returns the texts of the messages of a role. */
+const listTexts = (messages: Message[], role: 'system' | 'user'): string[] =>
+  messages.flatMap((message) => (message.role === role ? [message.text] : []))
+
+/** Reads questions and tool results of the newest task from a conversation. */
+export function parseTask(messages: Message[]): Task {
+  const at = messages.findLastIndex(
+    (message) => message.role === 'user' && message.text.includes('asks="true"'),
   )
+  const blocks = parseBlocks(listTexts(messages.slice(at, at + 1), 'user')[0] ?? '')
+  const asking = blocks.filter(({ asks }) => asks)
+  const agentName = findAgentName(messages, asking.map(({ body }) => body).join(' '))
+  const status = listTexts(messages, 'user').findLast((each) => each.startsWith(statusMarker)) ?? ''
+  const time = /^Time: (\S+Z)/m.exec(status)?.[1]
+  return {
+    introduction: listTexts(messages, 'system')[0] ?? '',
+    agentName,
+    questions: toQuestions(asking, blocks, agentName),
+    taskIds: new Set(blocks.map(({ id }) => id)),
+    thread: toThread(blocks),
+    now: time ? Date.parse(time) : null,
+    stepsLeft: Number(/ (\d+) more steps/.exec(status)?.[1] ?? Number.POSITIVE_INFINITY),
+    isReply: asking.some(({ source }) => source !== 'post'),
+    since: messages.slice(at + 1),
+  }
 }
 
-function toQuestions(asking: { author: string; body: string }[], agentName: string): Question[] {
+/** Returns the agent's name from its system prompt, else the first mention; empty without either. */
+export function findAgentName(messages: Message[], asking: string): string {
+  const [, introduced] = /You are @([\w-]+)/.exec(listTexts(messages, 'system').join('\n')) ?? []
+  return (introduced ?? /@([\w-]+)/.exec(asking)?.[1] ?? '').toLowerCase()
+}
+
+const mention = /(?<![\w@/.])@[\w-]+/g
+
+/** Returns the names in a text, which say whose answers follow. */
+export const toNames = (text: string): string => (text.match(mention) ?? []).join(' ')
+
+/** Returns the thread of a task. Of a text that asks only the names are left, so that it is no source. */
+function toThread(blocks: Block[]): ParsedThread | null {
+  const toText = ({ body, asks, ...block }: Block) => {
+    const { title, content } =
+      block.source === 'post' ? splitTitle(body) : { title: '', content: body }
+    return { ...block, title, content: asks ? toNames(body) : content }
+  }
+  const [post, ...comments] = blocks.filter(({ source }) => source !== 'task').map(toText)
+  return post?.source === 'post' ? { post, comments } : null
+}
+
+/** Splits the title off the text of a post's block. */
+function splitTitle(body: string): { title: string; content: string } {
+  const [title = '', ...lines] = body.split('\n')
+  return { title, content: lines.join('\n').trim() }
+}
+
+function toQuestions(asking: Block[], blocks: Block[], agentName: string): Question[] {
   const questions = new Map<string, Question>()
-  for (const { author, body } of asking) {
-    const words = toWords(body)
-    const same = questions.get(words.join(' '))
-    if (!same) {
-      const quote = quoteQuestion(body, agentName)
-      questions.set(words.join(' '), { authors: [author], quote, terms: extractTerms(body), words })
-    } else if (!same.authors.includes(author)) same.authors.push(author)
+  const [first] = blocks
+  const toName = ([, ...name]: string) =>
+    name.join('').toLowerCase() === agentName ? ' ' : name.join('')
+  const context = first?.source === 'post' ? splitTitle(first.body).title : ''
+  const subject = findSubject(blocks, agentName)
+  for (const { source, author, body } of asking) {
+    const { content } = splitTitle(body)
+    const isPost = source === 'post' && toWords(content).length > 0
+    const text = (isPost ? content : body).replace(mention, toName).trim()
+    const key = toWords(text).join(' ')
+    const same = questions.get(key)
+    if (!same) questions.set(key, toQuestion(author, text, context, subject))
+    else if (!same.authors.includes(author)) same.authors.push(author)
   }
   return [...questions.values()]
 }
 
-/** Returns the agent's name from its system prompt, else the first mention; empty without either. */
-export function findAgentName(system: string[], asking: string): string {
-  const introduced = system.map((text) => /You are @([\w-]+)/.exec(text)?.[1]).find(Boolean)
-  return (introduced ?? /@([\w-]+)/.exec(asking)?.[1] ?? '').toLowerCase()
+/** Returns what the last answer of the agent was about: its question, and the titles that it links. */
+function findSubject(blocks: Block[], agentName: string): string {
+  const at = blocks.findLastIndex(({ author, asks }) => !asks && author === agentName)
+  if (at < 0) return ''
+  const asked = blocks.slice(0, at).findLast(({ author_kind }) => author_kind !== 'agent')
+  const titles = blocks[at]?.body.match(/\[[^[\]]+\](?=\(\/p\/)/g) ?? []
+  return [asked?.body, ...titles].join('\n')
+}
+
+const contextTermsMax = 6
+const contextWeight = 0.45
+
+/** Reads a question. Few terms get some of its thread with a low weight; without any, it has those of the last answer. */
+export function toQuestion(author: string, text: string, context: string, subject = ''): Question {
+  const sentences = text.split('\n').flatMap(splitSentences)
+  const asks = sentences.filter(isAsking)
+  const named = extractTerms((asks.length > 0 ? asks : sentences).join('\n'))
+  const own = named.length > 0 ? named : extractTerms(subject).slice(0, contextTermsMax)
+  const specific = named.filter(({ weight }) => weight >= specificWeightMin)
+  const isVague = named.length > 0 && specific.length <= 1
+  const around = (specific.length === 0 && subject) || context
+  const added = extractTerms(isVague ? `${around}\n${text}` : '')
+    .filter(({ stem }) => !own.some((term) => term.stem === stem))
+    .slice(0, contextTermsMax)
+    .map((term) => ({ ...term, weight: term.weight * contextWeight }))
+  return { authors: [author], text, own, terms: [...own, ...added] }
 }

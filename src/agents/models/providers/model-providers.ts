@@ -1,11 +1,11 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { ModelAddress } from '../../../mcp-servers/contract/model-admin'
+import type { ModelProtocol } from '../../../shared/runner-protocol'
 import type { Settings } from '../../../shared/settings'
 import { anthropicRetryPolicy, createAnthropicModel } from './anthropic'
 import { createOpenAIModel } from './openai'
 import { createOpenAICompatibleModel } from './openai-compatible'
-import type { ProviderConnection } from './provider-connection'
-import { openAIRetryPolicy, type RetryPolicy } from './retry-policy'
+import { openAIRetryPolicy, type ProviderConnection, type RetryPolicy } from './provider'
 import { toWorkersAIUrl, workersAIRetryPolicy } from './workers-ai'
 
 type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>
@@ -20,6 +20,10 @@ export interface ModelProvider {
   /** Used when a definition names only the provider, or nothing at all, and a key is set. */
   defaultModel: string | null
   needsKey: boolean
+  /** The protocols in which the model gateway reaches it: nothing is translated between protocols. */
+  protocols: readonly ModelProtocol[]
+  /** Names of models that are its own, for definitions that name no provider. */
+  ownNames?: RegExp
   /** How a key is sent, and where the models are listed below the base URL. */
   keyTransport: Omit<ModelAddress, 'baseUrl'>
   /**
@@ -51,6 +55,8 @@ export const modelProviders: Record<string, ModelProvider> = {
     baseUrl: () => 'https://api.anthropic.com',
     defaultModel: 'claude-sonnet-5-5',
     needsKey: true,
+    protocols: ['anthropic-messages'],
+    ownNames: /^claude/,
     keyTransport: {
       keyHeader: 'x-api-key',
       modelsPath: '/v1/models?limit=100',
@@ -67,6 +73,8 @@ export const modelProviders: Record<string, ModelProvider> = {
     baseUrl: () => 'https://api.openai.com/v1',
     defaultModel: 'gpt-6-sol',
     needsKey: true,
+    protocols: ['openai-chat', 'openai-responses'],
+    ownNames: /^(gpt-(?!oss)|o\d)/,
     keyTransport: bearer,
     createModel: createOpenAIModel,
     // We send the whole history, so the provider does not need to store it; reasoning then arrives
@@ -89,6 +97,7 @@ export const modelProviders: Record<string, ModelProvider> = {
     baseUrl: () => null,
     defaultModel: null,
     needsKey: false,
+    protocols: ['openai-chat'],
     keyTransport: bearer,
     createModel: createOpenAICompatibleModel,
     toOptions: noOptions,
@@ -102,6 +111,8 @@ export const modelProviders: Record<string, ModelProvider> = {
     baseUrl: toWorkersAIUrl,
     defaultModel: '@cf/zai-org/glm-4.7-flash',
     needsKey: true,
+    protocols: ['openai-chat'],
+    ownNames: /^@cf\//,
     keyTransport: { keyHeader: 'authorization', modelsPath: null },
     createModel: createOpenAICompatibleModel,
     toOptions: noOptions,

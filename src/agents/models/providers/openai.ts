@@ -1,6 +1,6 @@
 import { OpenAIResponsesLanguageModel } from '@ai-sdk/openai/internal'
 import type { LanguageModelV4 } from '@ai-sdk/provider'
-import type { ProviderConnection } from './provider-connection'
+import type { ProviderConnection } from './provider'
 
 /** Creates a model of the Responses API. */
 export function createOpenAIModel(connection: ProviderConnection): LanguageModelV4 {

@@ -1,0 +1,344 @@
+import { and, eq, isNotNull, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { reviewHookLimits } from '../../shared/config'
+import type { RowOf } from '../../shared/db/fields'
+import {
+  manySql,
+  oneSql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+  writeChanges,
+} from '../../shared/db/statement'
+import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
+import type { AccountId, CommentId, InboxItemId } from '../../shared/ids'
+import type { Review } from '../contract/review-hooks'
+import { unfiltered } from '../database/unfiltered-sql'
+import { isNotEndedSql } from '../rules/follow-sql'
+import { personSql } from '../rules/people-sql'
+import { canAccountReadSql } from '../rules/readable-sql'
+import { accounts } from '../schema/accounts'
+import { activations } from '../schema/activations'
+import { auditLog } from '../schema/audit'
+import { agents, pushedBranches, receivedReviews, reviewHooks } from '../schema/definitions'
+import { inboxItems } from '../schema/inbox'
+import { posts } from '../schema/posts'
+import { isAccountShutOutSql } from '../viewers/ban-sql'
+import { prepareForViewer, viewer, viewerCte } from '../viewers/queries'
+
+const h = alias(reviewHooks, 'h')
+const b = alias(pushedBranches, 'b')
+const a = alias(accounts, 'a')
+const u = alias(accounts, 'u')
+const g = alias(agents, 'g')
+const p = alias(posts, 'p')
+const l = alias(auditLog, 'l')
+const x = alias(activations, 'x')
+
+const hooksMax = sql.raw(String(reviewHookLimits.perAccountMax))
+
+const hookFields = {
+  id: h.id,
+  agent: personSql(a),
+  createdAt: h.createdAt,
+  deliveredAt: h.deliveredAt,
+  deliveryOutcome: h.deliveryOutcome,
+  deliveryReason: h.deliveryReason,
+}
+
+/** A hook without its secret. Times are milliseconds since the Unix epoch. */
+export type ReviewHookRow = RowOf<typeof hookFields>
+
+/** Selects the viewer's hooks, the newest first. */
+export const selectReviewHooks = prepareForViewer((v) =>
+  manySql(
+    hookFields,
+    sql`FROM ${viewer} JOIN ${reviewHooks} ${h} ON ${h.accountId} = ${viewer.id}
+      JOIN ${accounts} ${a} ON ${a.id} = ${h.agentId}
+      ORDER BY ${h.createdAt} DESC, ${h.id} DESC LIMIT ${hooksMax}`,
+    viewerCte(v),
+  ),
+)
+
+/**
+ * Inserts a hook. When the account has as many as it may have, its time is null: that fails the constraint
+ * `review_hooks.created_at` and with it the whole batch.
+ */
+export const insertReviewHook = ({
+  createdAt,
+  ...row
+}: Pick<
+  typeof reviewHooks.$inferInsert,
+  'id' | 'agentId' | 'accountId' | 'createdAt'
+>): Statement<void> =>
+  write(
+    insertSelect(
+      reviewHooks,
+      {
+        ...row,
+        createdAt: sql`iif((SELECT count(*) FROM ${reviewHooks} ${h} WHERE ${h.accountId} = ${row.accountId})
+          < ${hooksMax}, ${createdAt}, NULL)`,
+      },
+      sql`WHERE true`,
+    ),
+  )
+
+type Delivered = Required<
+  Pick<typeof reviewHooks.$inferInsert, 'deliveredAt' | 'deliveryOutcome' | 'deliveryReason'>
+>
+
+/** Records the last delivery of a hook. */
+export const updateDelivery = (hookId: string, delivered: Delivered): Statement<void> =>
+  write(orm.update(reviewHooks).set(delivered).where(eq(reviewHooks.id, hookId)))
+
+/** Deletes a hook of an account, after what it received. `isDeleted` answers whether there was one. */
+export const deleteReviewHook = (id: string, accountId: AccountId) => ({
+  received: write(
+    sql`DELETE FROM ${receivedReviews} WHERE ${receivedReviews.hookId} IN
+      (SELECT ${h.id} FROM ${reviewHooks} ${h} WHERE ${h.id} = ${id} AND ${h.accountId} = ${accountId})`,
+  ),
+  isDeleted: writeChanges(
+    orm
+      .delete(reviewHooks)
+      .where(and(eq(reviewHooks.id, id), eq(reviewHooks.accountId, accountId))),
+  ),
+})
+
+const branchRef = sql.raw(`'refs/heads/'`)
+
+/** Records the branches of a push that an audit entry says went through, for the thread of its run. */
+export const recordPushedBranches: (push: { entryId: string }) => Statement<void> = prepare(
+  ({ entryId }: Params<{ entryId: string }>) =>
+    write(
+      insertSelect(
+        pushedBranches,
+        {
+          agentId: sql`agent_id`,
+          repository: sql`lower((args ->> '$.service') || '/' || (args ->> '$.repository'))`,
+          branch: sql`substr(r.value ->> 'ref', length(${branchRef}) + 1)`,
+          postId: sql`post_id`,
+          pushedAt: sql`created_at`,
+        },
+        sql`FROM (SELECT ${l.accountId} AS agent_id, ${x.postId}, ${l.createdAt},
+            iif(json_valid(${l.arguments}), ${l.arguments}, '{}') AS args
+          FROM ${auditLog} ${l} JOIN ${activations} ${x} ON ${x.id} = ${l.activationId} AND ${x.postId} IS NOT NULL
+          WHERE ${l.id} = ${entryId} AND ${l.tool} = 'git_push' AND ${l.outcome} = 'ok') pushed
+        CROSS JOIN json_each(args, '$.refs') r WHERE substr(r.value ->> 'ref', 1, length(${branchRef})) = ${branchRef}
+        ON CONFLICT (${bare(pushedBranches.agentId)}, ${bare(pushedBranches.repository)}, ${bare(pushedBranches.branch)})
+          DO UPDATE SET ${bare(pushedBranches.postId)} = excluded.${bare(pushedBranches.postId)},
+            ${bare(pushedBranches.pushedAt)} = excluded.${bare(pushedBranches.pushedAt)}`,
+      ),
+    ),
+)
+
+/** The pull request of a delivery, as what finds its thread. */
+export interface PullRequestOfHook {
+  hookId: string
+  /** `service/owner/name` in lower case: of the branch, or of the pull request when the branch is not known. */
+  repository: string
+  /** Null when the delivery does not name it: then the number finds it. */
+  branch: string | null
+  number: number
+}
+
+/** Remembers the number of a pull request, by which later deliveries that name no branch find it. */
+export const recordPullNumber: (pull: PullRequestOfHook) => Statement<void> = prepare(
+  (v: Params<PullRequestOfHook>) =>
+    write(
+      updateSet(
+        pushedBranches,
+        { pullNumber: v.number },
+        sql`WHERE ${pushedBranches.agentId} = (SELECT ${h.agentId} FROM ${reviewHooks} ${h} WHERE ${h.id} = ${v.hookId})
+          AND ${pushedBranches.repository} = ${v.repository} AND ${pushedBranches.branch} = ${v.branch}`,
+      ),
+    ),
+)
+
+const threadFields = {
+  agentId: h.agentId,
+  requesterId: h.accountId,
+  postId: b.postId,
+  communityId: p.communityId,
+}
+
+/** The thread that a pull request belongs to, and who asks there. */
+export type ReviewedThread = RowOf<typeof threadFields>
+
+/**
+ * Selects the thread whose branch a pull request has, if the agent of the hook pushed it. The account of the hook
+ * has to be a member who reads the thread, and the agent has to read it and follow it still.
+ */
+export const selectReviewedThread: (
+  pull: PullRequestOfHook & { now: number },
+) => Statement<ReviewedThread | undefined> = prepare(
+  (v: Params<PullRequestOfHook & { now: number }>) =>
+    oneSql(
+      threadFields,
+      sql`FROM ${reviewHooks} ${h}
+        JOIN ${accounts} ${u} ON ${u.id} = ${h.accountId} AND ${u.deletedAt} IS NULL AND ${u.role} <> 'guest'
+          AND NOT ${isAccountShutOutSql(u, v.now)}
+        JOIN ${agents} ${g} ON ${g.accountId} = ${h.agentId} AND ${g.answersReplies} = 1
+        JOIN ${accounts} ${a} ON ${a.id} = ${h.agentId}
+        JOIN ${pushedBranches} ${b} ON ${b.agentId} = ${h.agentId} AND ${b.repository} = ${v.repository}
+          AND (${b.branch} = ${v.branch} OR (${v.branch} IS NULL AND ${b.pullNumber} = ${v.number}))
+        JOIN ${posts} ${p} ${unfiltered('accounts of rows')} ON ${p.id} = ${b.postId} AND ${p.deletedAt} IS NULL
+        WHERE ${h.id} = ${v.hookId} AND ${canAccountReadSql(p.communityId, u)} AND ${canAccountReadSql(p.communityId, a)}
+          AND ${isNotEndedSql({ post: p.id, agent: h.agentId })}
+        ORDER BY ${b.pushedAt} DESC LIMIT 1`,
+    ),
+)
+
+/** Marks a review as taken. Fails the constraint `received_reviews.hook_id` when it was taken before. */
+export const insertReceivedReview = (row: typeof receivedReviews.$inferInsert): Statement<void> =>
+  write(orm.insert(receivedReviews).values(row))
+
+interface ReviewItem {
+  id: InboxItemId
+  thread: ReviewedThread
+  commentId: CommentId
+  at: number
+  /** What was received, and the comment that may start a run for it. */
+  cause: Pick<typeof receivedReviews.$inferSelect, 'hookId' | 'reviewKey' | 'commentId'>
+}
+
+const r = alias(receivedReviews, 'r')
+
+/**
+ * Inserts the task of the agent: a follow-up that the hook's account asks, with a text from outside. Only for the
+ * comment that starts the run of what was received.
+ */
+export const insertReviewItem = ({ id, thread, commentId, at, cause }: ReviewItem) =>
+  write(
+    insertSelect(
+      inboxItems,
+      {
+        id,
+        commentId,
+        accountId: thread.agentId,
+        type: 'reply',
+        cause: 'follow_up',
+        postId: thread.postId,
+        fromAccountId: thread.requesterId,
+        createdAt: at,
+        isTask: true,
+        isUntrusted: true,
+      },
+      sql`FROM ${receivedReviews} ${r} WHERE ${r.hookId} = ${cause.hookId}
+        AND ${r.reviewKey} = ${cause.reviewKey} AND ${r.commentId} = ${cause.commentId}`,
+    ),
+  )
+
+/** Deletes the hooks of an account, those for an agent, and what they received. */
+export const deleteHooksOf = (id: AccountId) => ({
+  receivedReviews: write(
+    sql`DELETE FROM ${receivedReviews} WHERE ${receivedReviews.hookId} IN
+      (SELECT ${h.id} FROM ${reviewHooks} ${h} WHERE ${h.accountId} = ${id} OR ${h.agentId} = ${id})`,
+  ),
+  reviewHooks: write(
+    sql`DELETE FROM ${reviewHooks} WHERE ${reviewHooks.accountId} = ${id} OR ${reviewHooks.agentId} = ${id}`,
+  ),
+  pushedBranches: write(orm.delete(pushedBranches).where(eq(pushedBranches.agentId, id))),
+})
+
+/** The parts that are held: few, in an index of their own. */
+const heldSql = sql`${receivedReviews} ${r} INDEXED BY received_reviews_held`
+
+const dueAtSql = sql<number>`min(max(${r.createdAt}) + ${sql.raw(String(reviewHookLimits.quietMs))},
+  min(${r.createdAt}) + ${sql.raw(String(reviewHookLimits.heldMs))})`
+
+const heldFields = {
+  commentId: r.commentId,
+  hookId: r.hookId,
+  dueAt: dueAtSql,
+}
+
+/** A review whose parts are held, and when it is posted. */
+export type HeldReview = RowOf<typeof heldFields>
+
+/** Selects the reviews that are held, the oldest first. */
+export const selectHeldReviews: () => Statement<HeldReview[]> = () => preparedHeld({})
+
+const preparedHeld = prepare((_: Params<Record<never, never>>) =>
+  manySql(
+    heldFields,
+    // In the order of the index, which is that of their first parts.
+    sql`FROM ${heldSql} WHERE ${r.part} IS NOT NULL GROUP BY ${r.commentId}
+      ORDER BY ${r.commentId} LIMIT ${sql.raw(String(reviewHookLimits.postedPerSweep))}`,
+  ),
+)
+
+interface HeldPart {
+  hookId: string
+  review: Review
+  /** The comment that the first part of a review gets. */
+  commentId: CommentId
+  createdAt: number
+}
+
+/**
+ * Holds a part of a review, for the comment of the parts that are held already. Fails the constraint
+ * `received_reviews.hook_id` when the part was received before.
+ */
+export const holdPart = ({ hookId, review, commentId, createdAt }: HeldPart): Statement<void> =>
+  write(
+    insertSelect(
+      receivedReviews,
+      {
+        hookId,
+        reviewKey: review.key,
+        commentId: sql`coalesce((SELECT ${r.commentId} FROM ${heldSql} WHERE ${r.part} IS NOT NULL
+          AND ${r.hookId} = ${hookId} AND ${r.part} ->> '$.reviewId' = ${review.reviewId} LIMIT 1), ${commentId})`,
+        createdAt,
+        part: sql`${JSON.stringify(review)}`,
+      },
+      sql`WHERE true`,
+    ),
+  )
+
+/** Selects the parts that are held for a comment: the review itself, then its comments on lines as they were written. */
+export const selectHeldParts = (commentId: CommentId): Statement<{ part: Review | null }[]> =>
+  manySql(
+    { part: r.part },
+    sql`FROM ${heldSql} WHERE ${r.commentId} = ${commentId} AND ${r.part} IS NOT NULL
+      ORDER BY ${r.reviewKey} NOT LIKE 'review:%', length(${r.reviewKey}), ${r.reviewKey}
+      LIMIT ${sql.raw(String(reviewHookLimits.partsMax))}`,
+  )
+
+const ofKeys = (hookId: string, parts: readonly Review[]) =>
+  sql`${receivedReviews.hookId} = ${hookId} AND ${receivedReviews.reviewKey} IN
+    (SELECT value FROM json_each(${JSON.stringify(parts.map(({ key }) => key))}))`
+
+/** Deletes parts that no thread takes: they can be delivered again. */
+export const deleteHeldParts = (hookId: string, parts: readonly Review[]): Statement<void> =>
+  write(
+    sql`DELETE FROM ${receivedReviews} WHERE ${ofKeys(hookId, parts)} AND ${receivedReviews.part} IS NOT NULL`,
+  )
+
+interface PostedParts {
+  hookId: string
+  parts: readonly Review[]
+  commentId: CommentId
+  /** The comment of parts that arrived since these were read. */
+  nextId: CommentId
+}
+
+/** Marks parts as posted, and leaves those that arrived meanwhile to a comment of their own. */
+export const markPosted = ({ hookId, parts, commentId, nextId }: PostedParts) => [
+  write(updateSet(receivedReviews, { part: null }, sql`WHERE ${ofKeys(hookId, parts)}`)),
+  write(
+    orm
+      .update(receivedReviews)
+      .set({ commentId: nextId })
+      .where(and(eq(receivedReviews.commentId, commentId), isNotNull(receivedReviews.part))),
+  ),
+]
+
+/** The key of the row that names the comment which started the run of a review. */
+export const toRunKey = (reviewId: number | null): string => `run:${reviewId}`
+
+/** Names the comment that starts the run of a review, unless an earlier one has. */
+export const recordRun = (
+  row: Omit<typeof receivedReviews.$inferInsert, 'part'>,
+): Statement<void> => write(orm.insert(receivedReviews).values(row).onConflictDoNothing())

@@ -1,0 +1,122 @@
+import { batch } from '../../shared/db/batch'
+import { expireClaims } from '../accounts/claim-queries'
+import { closeLostCalls } from '../agents/model-actions'
+import { type PostedReviews, postHeldReviews } from '../agents/review-hook-actions'
+import { type HeldReview, selectHeldReviews } from '../agents/review-hook-queries'
+import { expireApprovals, expiryStatements } from '../approvals/write-queries'
+import { extendBudgetWindows, findExpiringBudgets } from '../budgets/actions'
+import { publishReports, reportStatements } from '../budgets/report-actions'
+import { countRequesters, isCountingTime, selectUncountedCalls } from '../budgets/requester-queries'
+import type { SweepQuery, SweepReport } from '../contract/hub'
+import type { ActionContext } from '../database/action-context'
+import { deleteIdleBuckets } from '../grants/queries'
+import { sendPushes } from '../inbox/push-actions'
+import { selectNextDue } from '../inbox/push-queries'
+import { deleteUnused } from '../media/actions'
+import { selectUnused } from '../media/queries'
+import { archiveOldRecords, findCutoffs } from '../operations/archive-old-records'
+import { archiveStatements } from '../operations/archive-queries'
+import { clearEndedHold } from '../operations/backup-actions'
+import { selectTransfer } from '../operations/backup-queries'
+import { readExplorationReport } from '../scheduling/exploration'
+import { explorationStatements } from '../scheduling/exploration-queries'
+import { startAttempts } from '../scheduling/outage-actions'
+import { boundTimeStatements, countRunning, selectLongestWaiting } from './sweep-queries'
+
+/**
+ * Returns the agents to wake because a wake-up may have been lost: those with unclaimed tasks, and those
+ * with an activation that has run for a while, which they resume or commit, paused or not. Overdue
+ * approvals expire first, so their agents are included. One round trip; more when budget windows have
+ * to be created, calls to be counted, reports or reviews posted, or a provider that is down tried.
+ */
+export async function sweep(
+  context: ActionContext,
+  now: number,
+  question?: SweepQuery,
+): Promise<SweepReport> {
+  const { db, log, settings } = context
+  const cutoffs = findCutoffs(settings, now)
+  const answers = await batch(db, {
+    bounds: question?.isFirst || question?.isClockBack ? boundTimeStatements(now) : null,
+    expire: expireApprovals({ now }),
+    expiry: expiryStatements(now),
+    claims: expireClaims(now),
+    idleBuckets: deleteIdleBuckets(now),
+    wake: selectLongestWaiting({ now, capacity: settings.ROOKERY_MAX_CONCURRENT }),
+    count: countRunning({ now }),
+    expiring: findExpiringBudgets(now),
+    uncounted: isCountingTime(now) ? selectUncountedCalls({ now }) : null,
+    pushes: selectNextDue({}),
+    transfer: selectTransfer(),
+    heldReviews: selectHeldReviews(),
+    unusedMedia: selectUnused(now),
+    ...(cutoffs && archiveStatements(cutoffs)),
+    ...reportStatements(now),
+    ...(question && explorationStatements(now, question)),
+  })
+  await extendBudgetWindows(db, answers.expiring, now).catch((error: unknown) =>
+    log.error('failed to create budget windows', { error }),
+  )
+  await countRequesters(db, answers.uncounted, now).catch((error: unknown) =>
+    log.error('failed to count spending by requester', { error }),
+  )
+  await publishReports(context, answers, now).catch((error: unknown) =>
+    log.error('failed to post reports', { error }),
+  )
+  await archiveOldRecords(context, answers.toArchive ?? [], now).catch((error: unknown) =>
+    log.error('failed to archive old records', { error }),
+  )
+  await closeLostCalls(context, answers.count?.lostCalls ?? []).catch((error: unknown) =>
+    log.error('failed to charge lost model calls', { error }),
+  )
+  await deleteUnused(context, answers.unusedMedia, now).catch((error: unknown) =>
+    log.error('failed to delete images', { error }),
+  )
+  if (answers.transfer && !answers.transfer.holds) {
+    await clearEndedHold(db).catch((error: unknown) =>
+      log.error('failed to remove what an interrupted backup left', { error }),
+    )
+  }
+  const pushAt = await sendDuePushes(context, answers.pushes?.at ?? null, now)
+  const { wake, count, explorers, schedules, hubState } = answers
+  const reviews = await postDueReviews(context, answers.heldReviews, now)
+  const attempt = await startAttempts(context, count?.nextAttemptAt ?? null, now)
+  return {
+    wake: [...new Set([...attempt.wake, ...wake.map(({ id }) => id), ...reviews.wake])],
+    running: count?.running ?? 0,
+    ...findNext(attempt.nextAt, pushAt, reviews.nextAt),
+    ...(explorers &&
+      schedules && { exploration: readExplorationReport({ explorers, schedules, hubState }) }),
+  }
+}
+
+/** Sends messages to browsers that wait since an earlier failure, a crash or quiet hours. */
+async function sendDuePushes(
+  context: ActionContext,
+  dueAt: number | null,
+  now: number,
+): Promise<number | null> {
+  if (dueAt === null || dueAt > now) return dueAt
+  return sendPushes(context).catch((error: unknown) => {
+    context.log.error('failed to send push messages', { error })
+    return null
+  })
+}
+
+/** Posts the reviews of pull requests that are complete; those that fail are tried again by the next sweep. */
+async function postDueReviews(
+  context: ActionContext,
+  held: readonly HeldReview[],
+  now: number,
+): Promise<PostedReviews> {
+  return postHeldReviews(context, held, now).catch((error: unknown) => {
+    context.log.error('failed to post reviews', { error })
+    return { wake: [], nextAt: null }
+  })
+}
+
+/** The earliest of the times at which a provider or a browser is tried again, or a review is complete. */
+function findNext(...times: (number | null)[]): { nextAttemptAt?: number } {
+  const known = times.filter((time) => time !== null)
+  return known.length === 0 ? {} : { nextAttemptAt: Math.min(...known) }
+}

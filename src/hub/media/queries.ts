@@ -1,0 +1,176 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { media as limits } from '../../shared/config'
+import type { RowOf } from '../../shared/db/fields'
+import {
+  manySql,
+  oneSql,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
+import { insertRow, insertSelect, updateSet } from '../../shared/db/write-sql'
+import type { AccountId } from '../../shared/ids'
+import { unfiltered } from '../database/unfiltered-sql'
+import { canReadSql, readersSql } from '../rules/readable-sql'
+import { isCommentShownSql, isPostShownSql } from '../rules/shown-sql'
+import { accessGuard } from '../schema/accounts'
+import { conversationMembers, directMessages } from '../schema/dms'
+import { media, mediaUses } from '../schema/media'
+import { comments, posts } from '../schema/posts'
+import type { Reader } from '../viewers/reader'
+
+const m = alias(media, 'm')
+const u = alias(mediaUses, 'u')
+const p = alias(posts, 'p')
+const n = alias(comments, 'n')
+const d = alias(directMessages, 'd')
+const cm = alias(conversationMembers, 'cm')
+
+type NewMedia = Omit<typeof media.$inferSelect, 'isUsed' | 'deletedAt'>
+
+const preparedInsert = prepare((row: Params<NewMedia>) =>
+  write(insertRow(media, row, ['isUsed', 'deletedAt'])),
+)
+
+const preparedQuota = prepare((v: Params<{ accountId: AccountId; bytes: number; max: number }>) =>
+  write(
+    insertSelect(
+      accessGuard,
+      { name: sql`'access_media'` },
+      sql`WHERE ${v.bytes} + (SELECT coalesce(sum(${m.bytes}), 0) FROM ${media} ${m}
+        WHERE ${m.accountId} = ${v.accountId}) > ${v.max}`,
+    ),
+  ),
+)
+
+/**
+ * Inserts an image; fails its batch with `access_media` when the images of its account would have more bytes than
+ * allowed.
+ */
+export const insertMedia = (row: NewMedia, quotaBytes: number): Statement<void>[] => [
+  preparedQuota({ accountId: row.accountId, bytes: row.bytes, max: quotaBytes }),
+  preparedInsert(row),
+]
+
+const fileFields = { type: m.type, bytes: m.bytes }
+
+/** The accounts of a reader, as behind IN. */
+const readerIds = (reader: Parameters<typeof readersSql>[0]): SQL =>
+  sql`(SELECT r.id FROM ${readersSql(reader)} r)`
+
+const preparedReadable = prepare(({ id, reader }: Params<{ id: string; reader: Reader }>) =>
+  oneSql(
+    fileFields,
+    sql`FROM ${media} ${m} WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL AND (
+      ${m.accountId} IN ${readerIds(reader)}
+      OR EXISTS (SELECT 1 FROM ${mediaUses} ${u} CROSS JOIN ${posts} ${p} ON ${p.id} = ${u.textId}
+        WHERE ${u.mediaId} = ${m.id} AND ${u.kind} = 'post' AND ${isPostShownSql(p)}
+          AND ${canReadSql(p.communityId, reader)})
+      OR EXISTS (SELECT 1 FROM ${mediaUses} ${u} CROSS JOIN ${comments} ${n} ON ${n.id} = ${u.textId}
+        CROSS JOIN ${posts} ${p} ON ${p.id} = ${n.postId}
+        WHERE ${u.mediaId} = ${m.id} AND ${u.kind} = 'comment' AND ${isCommentShownSql(n)}
+          AND ${canReadSql(p.communityId, reader)})
+      OR EXISTS (SELECT 1 FROM ${mediaUses} ${u} CROSS JOIN ${directMessages} ${d} ON ${d.id} = ${u.textId}
+        CROSS JOIN ${conversationMembers} ${cm} ON ${cm.conversationId} = ${d.conversationId}
+        WHERE ${u.mediaId} = ${m.id} AND ${u.kind} = 'message' AND ${cm.accountId} IN ${readerIds(reader)}))`,
+  ),
+)
+
+/** Selects an image for its uploader, and for those who read a text that shows it. */
+export const selectReadable = (
+  id: string,
+  reader: Reader,
+): Statement<RowOf<typeof fileFields> | undefined> => preparedReadable({ id, reader })
+
+type TextKind = (typeof mediaUses.$inferSelect)['kind']
+
+/** A text that shows images. */
+export interface ShowingText {
+  id: string
+  kind: TextKind
+  authorId: AccountId
+}
+
+/** The row of a text. */
+const textSql = (v: Params<ShowingText>): SQL => sql`
+  SELECT 1 FROM ${posts} ${p} ${unfiltered('guarded write')} WHERE ${v.kind} = 'post' AND ${p.id} = ${v.id}
+  UNION ALL SELECT 1 FROM ${comments} ${n} WHERE ${v.kind} = 'comment' AND ${n.id} = ${v.id}
+  UNION ALL SELECT 1 FROM ${directMessages} ${d} WHERE ${v.kind} = 'message' AND ${d.id} = ${v.id}`
+
+const preparedUses = prepare((v: Params<ShowingText & { ids: string }>) =>
+  write(
+    insertSelect(
+      mediaUses,
+      { textId: v.id, mediaId: m.id, kind: v.kind },
+      sql`FROM ${media} ${m} WHERE ${m.id} IN (SELECT value FROM json_each(${v.ids}))
+        AND ${m.accountId} = ${v.authorId} AND ${m.deletedAt} IS NULL
+        AND EXISTS (${textSql(v)}) ON CONFLICT DO NOTHING`,
+    ),
+  ),
+)
+
+/**
+ * Records which images a new text shows, unless a condition kept the text from being written: put it behind the insert
+ * in its batch. Only images of its author count: whoever knows the address of another image cannot show it to others.
+ *
+ * @param ids of `renderText`
+ */
+export const insertUses = (text: ShowingText, ids: readonly string[]): Statement<void>[] =>
+  ids.length === 0 ? [] : [preparedUses({ ...text, ids: JSON.stringify(ids) })]
+
+const preparedDeleteUses = prepare(({ id }: Params<{ id: string }>) =>
+  write(sql`DELETE FROM ${mediaUses} WHERE ${mediaUses.textId} = ${id}`),
+)
+
+/** Frees the images of a text, which are deleted later when no other text shows them. */
+export const deleteUses = (textId: string): Statement<void> => preparedDeleteUses({ id: textId })
+
+/** Records which images a text shows after an edit. */
+export const replaceUses = (text: ShowingText, ids: readonly string[]): Statement<void>[] => [
+  deleteUses(text.id),
+  ...insertUses(text, ids),
+]
+
+/** Frees and marks all images of an account; the sweep deletes their bytes. */
+export const deleteMediaOf = (accountId: AccountId, now: number) => ({
+  mediaUses: write(
+    sql`DELETE FROM ${mediaUses} WHERE ${mediaUses.mediaId} IN (SELECT ${m.id} FROM ${media} ${m}
+      WHERE ${m.accountId} = ${accountId})`,
+  ),
+  media: write(updateSet(media, { deletedAt: now }, sql`WHERE ${media.accountId} = ${accountId}`)),
+})
+
+/** Selects images that no text has shown for a day, and those that are marked. Each part has an index of its own. */
+export const selectUnused = (now: number): Statement<{ id: string }[]> =>
+  manySql(
+    { id: sql<string>`id` },
+    sql`FROM (SELECT ${m.id} AS id FROM ${media} ${m} WHERE ${m.deletedAt} IS NOT NULL
+      UNION SELECT ${m.id} FROM ${media} ${m} WHERE ${m.isUsed} = 0
+        AND ${m.createdAt} < ${now - limits.unusedMs}) LIMIT ${limits.deletedPerSweep}`,
+  )
+
+const idsSql = (ids: readonly string[]): SQL =>
+  sql`(SELECT value FROM json_each(${JSON.stringify(ids)}))`
+
+/** Marks those of the images that no text shows, and selects the marked ones. No text begins to show these. */
+export const markUnused = (ids: readonly string[], now: number) => ({
+  mark: write(
+    updateSet(
+      media,
+      { deletedAt: now },
+      sql`WHERE ${media.id} IN ${idsSql(ids)} AND ${media.isUsed} = 0 AND ${media.deletedAt} IS NULL`,
+    ),
+  ),
+  marked: manySql(
+    { id: m.id },
+    sql`FROM ${media} ${m} WHERE ${m.id} IN ${idsSql(ids)} AND ${m.deletedAt} IS NOT NULL`,
+  ),
+})
+
+/** Deletes marked images, whose bytes are gone. */
+export const deleteRows = (ids: readonly string[]): Statement<void> =>
+  write(
+    sql`DELETE FROM ${media} WHERE ${media.id} IN ${idsSql(ids)} AND ${media.deletedAt} IS NOT NULL`,
+  )

@@ -1,0 +1,87 @@
+// Uploads images that are chosen, pasted or dropped into the text of a form with a link to add them.
+const findText = (target) => {
+  const form = target?.closest?.('form')
+  return form?.querySelector('[data-image]') ? form.querySelector('textarea') : null
+}
+const listImages = (data) =>
+  [...(data?.files ?? [])].filter(({ type }) => /^image\/(png|jpeg|webp|gif)$/.test(type))
+
+const changed = (field) => field.dispatchEvent(new Event('input', { bubbles: true }))
+
+// Puts the image into the text, with the description that is typed beside it.
+const show = (field, row, name, url) => {
+  let alt = ''
+  field.setRangeText(`![](${url})`, field.selectionStart, field.selectionEnd, 'end')
+  changed(field)
+  const label = document.createElement('label')
+  label.textContent = `Describe ${name} for people who cannot see it, and for agents `
+  const input = document.createElement('input')
+  input.autocomplete = 'off'
+  label.append(input)
+  row.replaceChildren(label)
+  input.addEventListener('input', (event) => {
+    event.stopPropagation()
+    const next = input.value.replace(/[[\]\\]/g, ' ')
+    field.value = field.value.replace(`![${alt}](${url})`, () => `![${next}](${url})`)
+    alt = next
+    changed(field)
+  })
+  // Enter would send the form
+  input.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter') return
+    event.preventDefault()
+    field.focus()
+  })
+  input.focus()
+}
+
+const upload = (field, file) => {
+  const row = document.createElement('p')
+  row.className = 'meta'
+  row.setAttribute('role', 'status')
+  row.textContent = `Uploading ${file.name}`
+  field.form.querySelector('.bar').before(row)
+  const request = new XMLHttpRequest()
+  request.open('POST', '/api/v1/media')
+  request.responseType = 'json'
+  request.upload.addEventListener('progress', ({ loaded, total }) => {
+    row.textContent = `Uploading ${file.name}: ${Math.round((100 * loaded) / total)} %`
+  })
+  request.addEventListener('loadend', () => {
+    const { media, error = 'The image was not uploaded. Try again.', hint } = request.response ?? {}
+    if (media) show(field, row, file.name, media.url)
+    else row.textContent = `${file.name}: ${error} ${hint ?? ''}`
+  })
+  request.send(file)
+}
+
+const uploadAll = (event, data) => {
+  const field = findText(event.target)
+  const files = field ? listImages(data) : []
+  if (files.length === 0) return
+  event.preventDefault()
+  for (const file of files) upload(field, file)
+}
+
+document.addEventListener('paste', (event) => uploadAll(event, event.clipboardData))
+document.addEventListener('drop', (event) => uploadAll(event, event.dataTransfer))
+document.addEventListener('dragover', (event) => {
+  if (findText(event.target) && event.dataTransfer?.types.includes('Files')) event.preventDefault()
+})
+// Without this script the link opens a page with a form.
+const choose = (event) => {
+  event.preventDefault()
+  const field = findText(event.target)
+  const chooser = document.createElement('input')
+  chooser.type = 'file'
+  chooser.accept = 'image/png,image/jpeg,image/webp,image/gif'
+  chooser.multiple = true
+  chooser.addEventListener('change', () => {
+    for (const file of chooser.files) upload(field, file)
+  })
+  chooser.click()
+}
+for (const link of document.querySelectorAll('[data-image]')) {
+  link.removeAttribute('target')
+  link.addEventListener('click', choose)
+}

@@ -1,0 +1,11 @@
+// Loads what helps to write once somebody is about to: a page is read more often than it is written on.
+const load = ({ target }) => {
+  if (target.matches?.('[data-max],[data-image]'))
+    void import(document.querySelector('[data-writing]').dataset.writing)
+}
+// not when a field gets the focus: a page may give it while it loads
+for (const type of ['pointerover', 'keydown', 'input', 'dragenter']) addEventListener(type, load)
+// a draft may be too long already
+for (const field of document.querySelectorAll('[data-max]')) {
+  if (field.value.length > field.dataset.max) load({ target: field })
+}

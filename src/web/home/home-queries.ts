@@ -1,0 +1,90 @@
+import { and, eq, gt, lte, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { selectCommunities } from '../../hub/communities/queries'
+import { mainBudgetOrderSql } from '../../hub/rules/payers-sql'
+import { accounts, invitations } from '../../hub/schema/accounts'
+import { activations } from '../../hub/schema/activations'
+import { budgets, budgetWindows } from '../../hub/schema/budgets'
+import { agents } from '../../hub/schema/definitions'
+import { type ViewerValues, viewer, viewerCte, viewerValues } from '../../hub/viewers/queries'
+import { flag, type RowOf } from '../../shared/db/fields'
+import { one, oneSql, orm, type Params, prepare } from '../../shared/db/statement'
+import { shippedAgents } from '../../shared/starter-agent'
+import {
+  type FeedPage,
+  selectFeedRows,
+  selectHostedAgents,
+  selectRunningActivations,
+  toReader,
+} from '../posts/post-queries'
+
+const a = alias(accounts, 'a')
+const g = alias(agents, 'g')
+const main = alias(budgets, 'main')
+
+const spentFields = { period: budgets.period, spentMicrousd: budgetWindows.spentMicrousd }
+
+export type SpentRow = RowOf<typeof spentFields>
+
+/** Selects the spending in the current window of the hub's main budget. */
+const selectSpent = prepare(({ now }: Params<{ now: number }>) =>
+  one(
+    orm
+      .select(spentFields)
+      .from(budgets)
+      .innerJoin(
+        budgetWindows,
+        and(
+          eq(budgetWindows.budgetId, budgets.id),
+          lte(budgetWindows.startsAt, now),
+          gt(budgetWindows.endsAt, now),
+        ),
+      )
+      .where(
+        sql`${budgets.id} = (SELECT ${main.id} FROM ${budgets} ${main}
+          WHERE ${main.scope} = 'hub' ORDER BY ${mainBudgetOrderSql(main)} LIMIT 1)`,
+      ),
+  ),
+)
+
+const firstStepsFields = {
+  /** Whether anybody has made an agent run. */
+  hasAsked: flag(
+    sql`EXISTS (SELECT 1 FROM ${activations} WHERE ${activations.task} <> 'exploration')`,
+  ),
+  /** Whether there is an agent beside those that every hub has. */
+  hasOwnAgent:
+    flag(sql`EXISTS (SELECT 1 FROM ${agents} ${g} JOIN ${accounts} ${a} ON ${a.id} = ${g.accountId}
+    WHERE ${a.name} NOT IN (SELECT value FROM json_each(${JSON.stringify(shippedAgents)})))`),
+  hasInvited: flag(sql`EXISTS (SELECT 1 FROM ${invitations})`),
+}
+
+export type FirstStepsRow = RowOf<typeof firstStepsFields>
+
+/** Selects which first steps the hub knows of, for an admin; nobody else gets a row, and nothing is counted. */
+const selectFirstSteps = prepare((values: Params<ViewerValues>) =>
+  oneSql(
+    firstStepsFields,
+    sql`FROM ${viewer} WHERE ${viewer.role} = 'admin' AND ${viewer.kind} = 'human'`,
+    viewerCte(values),
+  ),
+)
+
+/**
+ * Returns the statements for everything the home page shows.
+ *
+ * @param hasFirstSteps false for a browser in which they were dismissed
+ */
+export const homeStatements = (
+  page: FeedPage,
+  now: number,
+  hasFirstSteps: boolean,
+  reader = toReader(page.viewer),
+) => ({
+  firstSteps: hasFirstSteps ? selectFirstSteps(viewerValues(page.viewer.credential, now)) : null,
+  rows: selectFeedRows(page),
+  running: selectRunningActivations({ reader }),
+  agents: selectHostedAgents(),
+  communities: selectCommunities(reader, 20),
+  spent: selectSpent({ now }),
+})

@@ -1,3 +1,0 @@
-import { accountPath } from '../../shared/paths'
-
-export const schedulesPath = (name: string): string => `${accountPath(name)}/schedules`

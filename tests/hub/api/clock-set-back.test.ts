@@ -1,0 +1,143 @@
+import { getTableColumns, getTableName, is } from 'drizzle-orm'
+import { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { beforeAll, expect, test } from 'vitest'
+import { boundedColumns } from '../../../src/hub/api/sweep-queries'
+import { createOffice } from '../runs/create-office'
+
+const office = createOffice()
+const { hub, hubApi, createAgent } = office
+const day = 86_400_000
+let scout: Awaited<ReturnType<typeof createAgent>>
+let wren: typeof scout
+
+beforeAll(async () => {
+  scout = await createAgent('scout')
+  wren = await createAgent('wren')
+})
+
+/** Inserts a row of each table, whose time is given, by an id. */
+const insertRow: Record<string, (id: string, at: number) => Promise<unknown>> = {
+  providers: (id, at) =>
+    office.run(
+      'INSERT INTO provider_outages (address, started_at, due_at, attempts) VALUES (?, 0, ?, 1)',
+      ...[id, at],
+    ),
+  pushes: async (id, at) => {
+    await office.run(
+      `INSERT INTO inbox_items (id, account_id, type, created_at) VALUES (?, ?, 'comment', 0)`,
+      ...[id, scout.id],
+    )
+    await office.run(
+      `INSERT INTO api_keys (id, account_id, hash, kind, created_at) VALUES (?1, ?2, ?1, 'session', 0)`,
+      ...[id, scout.id],
+    )
+    await office.run(
+      `INSERT INTO push_devices (id, account_id, session_id, label, endpoint, p256dh, auth, server_key, created_at)
+       VALUES (?1, ?2, ?1, '', ?1, '', '', '', 0)`,
+      ...[id, scout.id],
+    )
+    await office.run(
+      'INSERT INTO push_queue (device_id, item_id, due_at) VALUES (?1, ?1, ?2)',
+      ...[id, at],
+    )
+  },
+  approvals: (id, at) =>
+    office.run(
+      `INSERT INTO approvals (id, account_id, call_id, tool, "grant", tier, arguments, arguments_hash, created_at, expires_at)
+       VALUES (?1, ?2, ?1, 't', 'hub:write', 'write', '{}', ?1, 0, ?3)`,
+      ...[id, scout.id, at],
+    ),
+  deadlines: (id, at) =>
+    office.run(
+      `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at)
+       VALUES (?, ?, 'inbox', 'mention', 'running', 'granted', 'm', 1, 0, ?)`,
+      ...[id, id === 'ahead' ? scout.id : wren.id, at],
+    ),
+  rates: (id, at) =>
+    office.run('INSERT INTO rate_buckets (id, tokens, updated_at) VALUES (?, 0, ?)', ...[id, at]),
+  backups: (id, at) =>
+    office.run(
+      `INSERT INTO transfers (id, kind, transfer, holds_until, is_writing) VALUES (1, 'backup', ?, ?, 0)`,
+      ...[id, at],
+    ),
+}
+
+test.each(Object.entries(boundedColumns))(
+  'L36: a wait of %s that was stored by a clock that was ahead ends within the longest wait of its rule',
+  async (name, { table, column, longestMs }) => {
+    // holds end by the clock of the database
+    const now = name === 'backups' ? Date.now() : hub.clock.now()
+    const question = { since: now, until: now, after: null, isFirst: true }
+    const insert = insertRow[name]
+    if (!insert) throw new Error(`No row for ${name}`)
+    const isOnlyOne = name === 'backups'
+    await insert('ahead', now + longestMs + 30 * day)
+    // what a rule can have stored stays, though the clock steps back a little
+    if (!isOnlyOne) await insert('kept', now + longestMs)
+    await hubApi.sweep(now, question)
+    const read = async () =>
+      (
+        await office.all<{ at: number }>(
+          `SELECT ${column.name} AS at FROM ${getTableName(table)} ORDER BY 1`,
+        )
+      ).map(({ at }) => at)
+    const bounded = now + longestMs
+    expect(await read()).toEqual(isOnlyOne ? [bounded] : [bounded, bounded])
+    await hubApi.sweep(now + 1, question)
+    expect(await read()).not.toContain(bounded + 1)
+    await office.run(`DELETE FROM ${getTableName(table)}`)
+  },
+)
+
+/** Times ahead that delay nothing, or that have a rule of their own. */
+const others: Record<string, string> = {
+  'schedules.due_at':
+    'a cron expression: the scheduler gives new times when its clock was set back',
+  'api_keys.expires_at': 'ends a right, later at worst',
+  'sign_in_attempts.expires_at': 'ends a right',
+  'admin_openings.expires_at': 'ends a right',
+  'requester_spending_progress.counted_until': 'what is counted for a list of an ended hour',
+  'claims.expires_at': 'ends a right',
+  'invitations.expires_at': 'ends a right',
+  'connect_attempts.expires_at': 'ends a right',
+}
+
+test('L36: each time of the schema that ends a wait is bounded, or is listed with the reason why it is not', async () => {
+  const modules = import.meta.glob('../../../src/hub/schema/*.ts', { eager: true })
+  const tables = Object.values(modules)
+    .flatMap((module) => Object.values(module as object))
+    .filter((each): each is SQLiteTable => is(each, SQLiteTable))
+  const ahead = tables.flatMap((table) =>
+    Object.values(getTableColumns(table)).flatMap(({ name }) =>
+      /^(due|next|expires|deadline|until|retry)(_at)?$|_until$/.test(name)
+        ? [`${getTableName(table)}.${name}`]
+        : [],
+    ),
+  )
+  const bounded = Object.values(boundedColumns).map(
+    ({ table, column }) => `${getTableName(table)}.${column.name}`,
+  )
+  expect(ahead.length).toBeGreaterThan(8)
+  expect(ahead.filter((each) => !bounded.includes(each) && !(each in others))).toEqual([])
+})
+
+test('L36: schedules that are due later are new ones after the clock was set back, and one that is never due is not', async () => {
+  const now = hub.clock.now()
+  const never = Number.MAX_SAFE_INTEGER
+  for (const [key, at] of Object.entries({ due: now - 1, later: now + 30 * day, never })) {
+    await office.run(
+      `INSERT INTO schedules (account_id, key, cron, timezone, task, due_at) VALUES (?, ?, '0 9 * * *', 'UTC', 't', ?)`,
+      ...[scout.id, key, at],
+    )
+  }
+  const ask = async (isClockBack: boolean) => {
+    const question = { since: now, until: now, after: null, isClockBack }
+    const { exploration } = await hubApi.sweep(now, question)
+    return exploration?.schedules.map(({ key, dueAt }) => [key, dueAt])
+  }
+  expect(await ask(false)).toEqual([['due', now - 1]])
+  expect(await ask(true)).toEqual([
+    ['later', 0],
+    ['due', now - 1],
+  ])
+})
