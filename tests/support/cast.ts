@@ -108,12 +108,26 @@ export async function waitForValue<Value>(
   read: () => Promise<Value | null | undefined | false>,
   what: string,
 ): Promise<Value> {
-  for (let attempt = 0; attempt < 6_000; attempt++) {
+  for (let attempt = 0; attempt < 800; attempt++) {
     const value = await read()
     if (value) return value
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    // Soon at first, then so seldom that no limit on requests refuses what is waited for.
+    await new Promise((resolve) => setTimeout(resolve, Math.min(20 + attempt, 200)))
   }
-  throw new Error(`Timed out waiting for ${what}.`)
+  throw new Error(`Timed out waiting for ${what}. ${await describeWork()}`)
+}
+
+/** Returns what agents did last and what waits for them, for the message of a test that waited in vain. */
+async function describeWork(): Promise<string> {
+  const runs = await env.DB.prepare(
+    `SELECT id, agent_id, task, state, outcome, error, reply_refusal, started_at, finished_at, iterations, tools
+      FROM activations ORDER BY id DESC LIMIT 5`,
+  ).all()
+  const items = await env.DB.prepare(
+    `SELECT account_id, type, created_at, claimed_by, refusal, activation_id, approval_id
+      FROM inbox_items ORDER BY id DESC LIMIT 5`,
+  ).all()
+  return JSON.stringify({ now: Date.now(), runs: runs.results, items: items.results })
 }
 
 export const waitForReply = (postId: string, author = 'scout'): Promise<CommentRow> =>

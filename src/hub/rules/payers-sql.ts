@@ -251,15 +251,18 @@ const usableSql = (kind: Kind): SQL => sql`
   CASE WHEN ask.priority = 'critical' AND ${b.allowsCritical} THEN ${b[`limit${kind}`]}
        ELSE ${usableLimitSql(b, kind)} END`
 
+/** Whether the sweep still has to create the current window of a budget, as on a hub that has just started. */
+const lacksWindowSql = sql`(${w.budgetId} IS NULL)`
+
 /** Returns what is left of a limit; without a current window it is 0, so that it fails closed. */
 const unspentSql = (kind: Kind): SQL => sql`
   CASE WHEN ${b[`limit${kind}`]} IS NULL THEN ${unlimited}
-       WHEN ${w.budgetId} IS NULL THEN 0 ELSE ${usableSql(kind)} - ${spentSql(w, kind)} END`
+       WHEN ${lacksWindowSql} THEN 0 ELSE ${usableSql(kind)} - ${spentSql(w, kind)} END`
 
 /** Returns the share of a model's or provider's limit that is neither spent nor reserved. */
 const freeShareSql = (kind: Kind): SQL => sql`
   CASE WHEN ${b.scope} NOT IN ('model', 'executor') OR ${b[`limit${kind}`]} IS NULL THEN 1
-       WHEN ${w.budgetId} IS NULL OR ${b[`limit${kind}`]} = 0 THEN 0
+       WHEN ${lacksWindowSql} OR ${b[`limit${kind}`]} = 0 THEN 0
        ELSE (${b[`limit${kind}`]} - ${w[`spent${kind}`]} - total(${x[`reserved${kind}`]})) / ${b[`limit${kind}`]} END`
 
 /**
@@ -285,7 +288,7 @@ export const selectSettledRoomSql = (spender: Spender): SQL =>
 
 const selectRoomSql = (spender: Spender, running: Record<'columns' | 'join', SQL>): SQL => sql`
     SELECT ask.candidate, ${b.id} AS budget_id, ${unspentSql('Microusd')} AS microusd, ${unspentSql('Tokens')} AS tokens,
-      ${isBeyondThrottleSql(b, spentBy(w))} AS is_throttled${running.columns}
+      ${isBeyondThrottleSql(b, spentBy(w))} AS is_throttled, ${lacksWindowSql} AS lacks_window${running.columns}
     FROM ask CROSS JOIN ${budgets} ${b} ON ${mayPayForSql(b, spender)}
     ${joinHoldersSql(b, spender.payers)}
     LEFT JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, sql`ask.at`)}
@@ -300,13 +303,13 @@ const selectRoomSql = (spender: Spender, running: Record<'columns' | 'join', SQL
  * `left` is limit - spent, ignoring reservations of OTHER running activations; what those have spent
  * and not yet settled counts as spent.
  * `free` is limit - spent - the reservations of OTHER running activations. Neither is negative.
- * `freeShare` considers only budgets of the model and its provider.
+ * `freeShare` considers only budgets of the model and its provider. `lacksWindow`: what is left is not known yet, and so 0.
  */
 export const selectHeadroomSql = (spender: Spender): SQL => sql`
   SELECT candidate,
     max(0, min(microusd - used_microusd)) AS left_microusd, max(0, min(tokens - used_tokens)) AS left_tokens,
     max(0, min(microusd - held_microusd)) AS free_microusd, max(0, min(tokens - held_tokens)) AS free_tokens,
-    min(free_share) AS free_share, max(is_throttled) AS is_throttled
+    min(free_share) AS free_share, max(is_throttled) AS is_throttled, max(lacks_window) AS lacks_window
   FROM (${selectBudgetRoomSql(spender)})
   GROUP BY candidate`
 
@@ -322,4 +325,5 @@ export const headroomOf = (name: string) => ({
   freeTokens: sql.raw(`${name}.free_tokens`) as SQL<number>,
   freeShare: sql.raw(`${name}.free_share`) as SQL<number>,
   isThrottled: sql.raw(`${name}.is_throttled`) as SQL<number>,
+  lacksWindow: sql.raw(`${name}.lacks_window`) as SQL<number>,
 })

@@ -119,6 +119,9 @@ const free: Amounts = { microusd: room.freeMicrousd, tokens: room.freeTokens }
 /** A row of `ask` as a spender. */
 const askSpender = { ...spenderOf('ask'), isForGuest: hasGuestSql(spenderOf('ask').payers) }
 
+/** Whether a row of `ask` can say that its budget is used up: what is left is too little, and known. */
+const isKnownShortSql = sql`coalesce(${isShortSql(left)} AND NOT ${room.lacksWindow}, 1)`
+
 /**
  * The rows of `ask` with the remaining budget of each, as `a`: one row per model that can do the task.
  * An agent without any budget has nothing to spend.
@@ -128,7 +131,7 @@ export const askWithRoomSql = sql`(
     ${room.freeShare} AS free_share, coalesce(${room.isThrottled}, 1) AS is_throttled,
     coalesce(NOT (${isUsedUpSql(left)}) AND NOT (${isBelowFloorSql(free)}), 0) AS is_free,
     coalesce(${isShortSql(left)}, 1) AS is_short,
-    min(coalesce(${isShortSql(left)}, 1)) OVER (PARTITION BY ask.agent_id) AS is_exhausted
+    min(${isKnownShortSql}) OVER (PARTITION BY ask.agent_id) AS is_exhausted
   FROM ask LEFT JOIN (${selectHeadroomSql(askSpender)}) r ON ${room.candidate} = ask.candidate) AS a`
 
 /** Whether the budgets of a row of `askWithRoomSql` pay for an exploration. */
@@ -149,7 +152,8 @@ const isNotPausedSql = sql`(a.is_paused = 0 AND NOT ${isHubPausedSql})`
 /**
  * Admission: the agent does not run, the hub has capacity, and money is free. When the budget is used
  * up, not merely reserved by others, the activation is admitted without a reservation, so that the
- * agent can reply that its budget is exhausted. A repeated request is admitted once.
+ * agent can reply that its budget is exhausted. As long as a budget lacks its window, the task waits. A repeated
+ * request is admitted once.
  */
 const canRunSql = (v: Params<Claim>): SQL => sql`
   NOT EXISTS (SELECT 1 FROM ${activations} ${r} WHERE ${r.id} = ${v.activationId})

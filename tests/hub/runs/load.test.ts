@@ -257,12 +257,20 @@ test("B2: an agent's own budget binds it beside the hub's, in money and in token
   expect((await start(scout.id)).reservation).toEqual({ microusd: 100, tokens: 10 })
 })
 
-test('B4: without a window for now a limited budget has nothing left; an unlimited one is open', async () => {
-  await post(ada.key, '@scout')
+test('B4: without a window for now a limited budget has nothing left, and the task waits for it; an unlimited one is open', async () => {
+  const task = await post(ada.key, '@scout')
   hub.clock.advance(400 * 86_400_000)
-  const { admission, activationId } = await start(scout.id)
-  expect(admission).toBe('budget_exhausted')
+  const waits = { kind: 'wait', reason: 'money_reserved' }
+  expect(await office.load(scout.id)).toMatchObject(waits)
+  // It says that its budget is used up only of one that it knows.
+  await office.setHubLimit(0)
+  expect(await office.load(scout.id)).toMatchObject(waits)
+  await office.setHubLimit(20_000_000)
+  await office.hubApi.sweep(hub.clock.now())
+  const { admission, thread, activationId } = await start(scout.id)
+  expect([admission, thread?.post.id]).toEqual(['granted', task])
   await office.commit(scout.id, activationId, { usage: [] })
+  hub.clock.advance(400 * 86_400_000)
   await office.setHubLimit(null)
   await post(ada.key, '@scout')
   expect((await start(scout.id)).admission).toBe('granted')
