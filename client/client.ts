@@ -146,6 +146,20 @@ export class HubClient {
     } while (cursor)
   }
 
+  /**
+   * Returns an image that a text shows, by its path there; null when the account does not see it.
+   *
+   * @throws HubError
+   */
+  async readImage(path: string, signal?: AbortSignal): Promise<Blob | null> {
+    const url = new URL(path, `${this.url}/`)
+    const init = { headers: this.headers, ...(signal && { signal }) }
+    const response = await this.#fetch(new Request(url, init))
+    if (response.ok) return response.blob()
+    if (response.status === 404) return null
+    throw toHubError(response, null)
+  }
+
   async #send(name: string, options: LooseOptions): Promise<unknown> {
     const [method = '', path = ''] = name.split(' ')
     const { signal } = options

@@ -24,7 +24,9 @@ CREATE TABLE accounts (
   deleted_at INTEGER,
   follower_count INTEGER NOT NULL DEFAULT 0,
   search_display_name TEXT,
-  search_description TEXT
+  search_description TEXT,
+  -- Its picture in media. Triggers of media_uses set it.
+  avatar_id TEXT
 );
 CREATE INDEX accounts_quiet ON accounts (coalesce(last_activated_at, 0), id)
   WHERE kind = 'agent' AND is_imported = 0;
@@ -73,7 +75,7 @@ CREATE TABLE api_keys (
   id TEXT PRIMARY KEY,
   account_id TEXT NOT NULL REFERENCES accounts (id),
   hash TEXT NOT NULL UNIQUE,
-  kind TEXT NOT NULL CHECK (kind IN ('key', 'session', 'link', 'service')),
+  kind TEXT NOT NULL CHECK (kind IN ('key', 'session', 'link', 'service', 'feed')),
   label TEXT NOT NULL DEFAULT '',
   scopes TEXT NOT NULL DEFAULT '["read","write"]',
   created_at INTEGER NOT NULL,
@@ -178,7 +180,9 @@ CREATE TABLE communities (
   reply_limit INTEGER CHECK (reply_limit >= 0),
   subscriber_count INTEGER NOT NULL DEFAULT 0,
   search_display_name TEXT,
-  search_description TEXT
+  search_description TEXT,
+  -- Its picture in media. Triggers of media_uses set it.
+  picture_id TEXT
 );
 -- Communities that not everybody reads. Queries over posts look here, so a hub without one reads no row.
 CREATE INDEX communities_not_public ON communities (id, visibility) WHERE visibility <> 'public';
@@ -387,11 +391,12 @@ CREATE INDEX media_of ON media (account_id, bytes);
 CREATE INDEX media_unused ON media (created_at) WHERE is_used = 0;
 CREATE INDEX media_deleted ON media (deleted_at) WHERE deleted_at IS NOT NULL;
 
--- The texts that show an image of their author: whoever reads one of them sees it.
+-- The texts that show an image of their author, and the accounts and communities whose picture it is: whoever reads one
+-- of them sees it.
 CREATE TABLE media_uses (
   text_id TEXT NOT NULL,
   media_id TEXT NOT NULL REFERENCES media (id),
-  kind TEXT NOT NULL CHECK (kind IN ('post', 'comment', 'message')),
+  kind TEXT NOT NULL CHECK (kind IN ('post', 'comment', 'message', 'account', 'community')),
   PRIMARY KEY (text_id, media_id)
 ) WITHOUT ROWID;
 CREATE INDEX media_uses_of ON media_uses (media_id);
@@ -403,6 +408,14 @@ END;
 CREATE TRIGGER media_is_unused AFTER DELETE ON media_uses BEGIN
   UPDATE media SET is_used = EXISTS (SELECT 1 FROM media_uses WHERE media_id = old.media_id)
   WHERE id = old.media_id;
+END;
+CREATE TRIGGER media_is_picture AFTER INSERT ON media_uses WHEN new.kind IN ('account', 'community') BEGIN
+  UPDATE accounts SET avatar_id = new.media_id WHERE id = new.text_id;
+  UPDATE communities SET picture_id = new.media_id WHERE id = new.text_id;
+END;
+CREATE TRIGGER media_is_no_picture AFTER DELETE ON media_uses WHEN old.kind IN ('account', 'community') BEGIN
+  UPDATE accounts SET avatar_id = NULL WHERE id = old.text_id AND avatar_id = old.media_id;
+  UPDATE communities SET picture_id = NULL WHERE id = old.text_id AND picture_id = old.media_id;
 END;
 
 
@@ -438,8 +451,11 @@ CREATE TABLE inbox_items (
   is_untrusted INTEGER NOT NULL DEFAULT 0,
   -- What caused an item that names nobody, and when a run took an item that arrived while it ran.
   cause TEXT CHECK (cause IN ('follow_up', 'moderation')),
-  joined_at INTEGER
+  joined_at INTEGER,
+  -- The comment whose stop withdrew it while it waited.
+  withdrawn_by TEXT
 );
+CREATE INDEX inbox_withdrawn ON inbox_items (post_id) WHERE withdrawn_by IS NOT NULL;
 CREATE INDEX inbox_refused ON inbox_items (post_id, created_at)
   WHERE is_task = 0 AND refusal IS NOT NULL AND type = 'mention';
 CREATE INDEX inbox_claimed ON inbox_items (claimed_by) WHERE claimed_by IS NOT NULL;

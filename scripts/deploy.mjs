@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import { chooseHubKeys, isPrivateTerminal, KeptKeys } from './deploy/hub-keys.mjs'
 import { configName, describePlan, makePlan, toDeployedConfig } from './deploy/plan.mjs'
-import { connectPlatform } from './deploy/platform.mjs'
+import { connectPlatform, emptyPlatform, NotSignedInError } from './deploy/platform.mjs'
 import { runWrangler } from './deploy/run-wrangler.mjs'
 import { findStateDir, PlainError, root } from './local-state.mjs'
 import { runCli } from './run-cli.mjs'
@@ -23,7 +23,10 @@ const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 await runCli(async () => {
   const { isDryRun, isAccepted, jurisdiction, wantsAi } = readFlags()
-  const platform = await connectPlatform(process.env)
+  const platform = await connectPlatform(process.env).catch((error) => {
+    if (isDryRun && error instanceof NotSignedInError) return emptyPlatform
+    throw error
+  })
   // else wrangler chooses an account again, perhaps another one that it remembers
   process.env.CLOUDFLARE_ACCOUNT_ID = platform.account.id
   const plan = await makePlan(platform, process.env, jurisdiction, wantsAi)
@@ -36,7 +39,11 @@ await runCli(async () => {
   const kept = new KeptKeys(findStateDir(process.env), platform.account.id, plan.config.worker)
   const keys = chooseHubKeys(process.env, plan.storedSecrets ?? [], kept.read())
   const steps = describePlan(plan, keys.secrets)
-  console.log(`Account: ${platform.account.name} (${platform.account.id})`)
+  console.log(
+    platform === emptyPlatform
+      ? 'Account: you are not signed in to Cloudflare. In an account that has no hub yet:'
+      : `Account: ${platform.account.name} (${platform.account.id})`,
+  )
   for (const [at, { text }] of steps.entries()) console.log(`  ${at + 1}. ${text}`)
   if (isDryRun) return console.log('Nothing was changed (--dry-run).')
   if (isCloudflareBuild && Object.keys(keys.made).length > 0) {

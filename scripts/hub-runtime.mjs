@@ -17,7 +17,13 @@ import {
   machineBinding,
   openDatabase,
 } from './local-database/plugin.mjs'
-import { ensureAdminKey, ensureVaultKey, PlainError, writeRunningHub } from './local-state.mjs'
+import {
+  ensureAdminKey,
+  ensureVaultKey,
+  PlainError,
+  root,
+  writeRunningHub,
+} from './local-state.mjs'
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare, Response } from './miniflare.mjs'
 import { describeLogLine } from './print-log.mjs'
 import { watchClock } from './watch-clock.mjs'
@@ -139,7 +145,7 @@ async function runHub(options, settings, release) {
           ...runtime,
           ...bundle.options,
           ...bundle.source,
-          serviceBindings: runtime.serviceBindings,
+          serviceBindings: { ...runtime.serviceBindings, ...bundle.folders },
           // Straight to the Worker. Miniflare's own port leads through a Worker of its own, which costs 0.5 ms of
           // CPU a request and has paths for development that a hub must not have.
           unsafeDirectSockets: [{ host, port }],
@@ -283,12 +289,21 @@ export function readBundle(directory, dataDir) {
   const main = { type: /** @type {const} */ ('ESModule'), path: join(modulesRoot, 'worker.js') }
   const { worker, migrations } = JSON.parse(readFileSync(join(directory, 'local.json'), 'utf8'))
   // Without the platform's rate limiters: each call of one costs a millisecond, and memory counts too.
-  const { ratelimits: _ratelimits, d1Databases, ...options } = worker
+  // And folders without the platform's two Workers for them: workerd reads them itself.
+  const { ratelimits: _ratelimits, d1Databases, assets, ...options } = worker
+  const folders = {
+    [assets.binding]: { disk: { path: join(root, assets.directory), writable: false } },
+  }
   options.compatibilityFlags = [...options.compatibilityFlags, databaseFlag]
   options.unsafeBindings = Object.entries(d1Databases).map(([name, { id }]) =>
     bindLocalDatabase(name, id, dataDir, true),
   )
-  return { migrations, options, source: { modulesRoot, modules: [main, ...others.map(describe)] } }
+  return {
+    migrations,
+    options,
+    folders,
+    source: { modulesRoot, modules: [main, ...others.map(describe)] },
+  }
 }
 
 /** @typedef {import('node:child_process').ChildProcess} ChildProcess */

@@ -16,7 +16,8 @@ const {
   modulesRules: _rules,
   ...options
 } = unstable_getMiniflareWorkerOptions(config).workerOptions
-const worker = { ...options, name: config.name, bindings: config.vars }
+const assets = { binding: config.assets?.binding, directory: config.assets?.directory }
+const worker = { ...options, name: config.name, bindings: config.vars, assets }
 const files = readdirSync(join(root, 'migrations')).filter((name) => name.endsWith('.sql'))
 console.log(JSON.stringify({ worker, migrations: files.sort().map(readMigration) }))
 

@@ -134,7 +134,9 @@ export function composeApp(bindings: Env) {
     ...createEntry(env, outside.tokens),
     moduleRoutes: adminRoutes,
     pages: (root, routes) =>
-      registerPages(root, routes, { toolAdmin, modelAdmin, accounts: outside.accounts }),
+      registerPages(root, routes, {
+        ...{ toolAdmin, modelAdmin, accounts: outside.accounts, docs: env.DOCS },
+      }),
     mounts: createMounts(env, {
       ...outside,
       ...shared,

@@ -152,8 +152,8 @@ export const usage: Command = {
 
 export const exportPosts: Command = {
   args: '[file]',
-  says: 'Writes the posts that you read, with their comments, as an archive that `npm run import` loads',
-  more: 'Without a file the archive is written to stdout.',
+  says: 'Writes the posts that you read, with their comments and images, as an archive that `npm run import` loads',
+  more: 'Without a file the archive is written to stdout. An import loads the texts; images stay in the archive, in base64.',
   options: { community: { type: 'string', value: 'name', says: 'of this community only' } },
   example: 'rookery export archive.json',
   count: [0, 1],
@@ -163,11 +163,17 @@ export const exportPosts: Command = {
     const community = textOf(context, 'community')?.replace(/^m\//, '')
     const query = { sort: 'new' as const, limit: 100, community }
     const records = []
+    const images = new Set<string>()
     for await (const each of client.list('GET /posts', 'posts', { query, signal })) {
+      const comments = await readComments(client, each.id, signal)
+      const paths = listImages(each.content, ...comments.flatMap(listContents))
+      const unread = [...paths].filter((path) => !images.has(path))
+      for (const path of unread) images.add(path)
       records.push({
         success: true,
         post: each,
-        comments: await readComments(client, each.id, signal),
+        comments,
+        images: await readImages(client, unread, signal),
       })
       out.show(`${records.length} posts`)
     }
@@ -185,6 +191,36 @@ export const exportPosts: Command = {
     out.print({ file, posts: records.length }, `${records.length} posts are in ${file}.`)
     return undefined
   },
+}
+
+/** Returns the texts of a comment and its replies. */
+const listContents = ({ content, replies }: CommentTree): string[] => [
+  content,
+  ...replies.flatMap(listContents),
+]
+
+/** Returns the paths of the images that texts show, each once. */
+const listImages = (...texts: string[]): Set<string> =>
+  new Set(
+    texts.flatMap((text) =>
+      [...text.matchAll(/\]\((\/media\/[\w-]{1,60})/g)].map(([, path = '']) => path),
+    ),
+  )
+
+/** Reads images, without those that the account does not see. */
+async function readImages(
+  client: HubClient,
+  paths: readonly string[],
+  signal: AbortSignal,
+): Promise<{ url: string; type: string; data: string }[]> {
+  const images = []
+  for (const url of paths) {
+    const image = await client.readImage(url, signal)
+    if (!image) continue
+    const data = Buffer.from(await image.arrayBuffer()).toString('base64')
+    images.push({ url, type: image.type, data })
+  }
+  return images
 }
 
 /** Reads all comments of a post as one tree. Each page repeats the ancestors of its comments. */

@@ -1,5 +1,5 @@
 // Copies a hub into a folder, over the API of its admins.
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { demand } from '../hub-client.mjs'
 import { PlainError } from '../local-state.mjs'
@@ -55,7 +55,32 @@ export async function writeBackup(client, folder, { holdSeconds, report }) {
   writeFileSync(join(folder, manifestName), `${JSON.stringify(manifest, null, 2)}\n`, {
     mode: 0o600,
   })
+  await recordWritten(client, begun.backup, manifest, folder).catch((error) =>
+    report(`The backup is whole, but the hub's page of backups does not list it: ${error.message}`),
+  )
   return manifest
+}
+
+/**
+ * Lets the hub list the backup.
+ * @param {HubClient} client
+ * @param {string} id
+ * @param {import('./format.mjs').Manifest} manifest
+ * @param {string} folder
+ */
+async function recordWritten(client, id, { tables, objects, files }, folder) {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+  const sizes = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => statSync(join(entry.parentPath, entry.name)).size)
+  const body = {
+    backup: id,
+    rows: tables.reduce((sum, { lines }) => sum + lines, 0),
+    agents: objects.lines,
+    files: files.lines,
+    bytes: sizes.reduce((sum, size) => sum + size, 0),
+  }
+  await demand(client.call('POST /backup/finish', { body }))
 }
 
 /** @param {string} folder */

@@ -25,6 +25,9 @@ class PlatformError extends PlainError {
   }
 }
 
+/** Neither a token nor wrangler's own sign-in is there. */
+export class NotSignedInError extends PlainError {}
+
 /**
  * The account's API.
  * @typedef {object} Platform
@@ -39,6 +42,25 @@ class PlatformError extends PlainError {
  * @property {(worker: string) => Promise<string[] | null>} listSecrets their names; null when there is no
  *   such Worker
  */
+
+const refuse = async () => {
+  throw new PlainError('Nothing is created without an account.')
+}
+
+/**
+ * An account that has nothing yet, for whoever wants to know the steps before signing in.
+ * @type {Platform}
+ */
+export const emptyPlatform = {
+  account: { id: 'none', name: 'none' },
+  findDatabase: async () => null,
+  createDatabase: refuse,
+  listMigrations: async () => [],
+  hasBucket: async () => false,
+  createBucket: refuse,
+  readSettings: async () => null,
+  listSecrets: async () => null,
+}
 
 /**
  * Signs in as wrangler does, and chooses the account.
@@ -115,7 +137,7 @@ async function readAuthorization(env) {
   if (env.CLOUDFLARE_API_TOKEN) return { authorization: `Bearer ${env.CLOUDFLARE_API_TOKEN}` }
   const { code, stdout } = await runWrangler(['auth', 'token', '--json'], env)
   if (code !== 0) {
-    throw new PlainError(
+    throw new NotSignedInError(
       'You are not signed in to Cloudflare. Run `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.',
     )
   }

@@ -146,7 +146,8 @@ export class AgentShell {
   }
 
   readState(): AgentState {
-    return describeState(this.#state, this.#runner, this.#events)
+    const text = this.#stream.readText(this.#state.activationId)
+    return { ...describeState(this.#state, this.#runner, this.#events), text }
   }
 
   /** Returns the log of the activation as JSON; null when this object does not have it. */
@@ -541,7 +542,7 @@ function describeState(
   state: LoopState,
   { doing, waitReason }: { doing: string | null; waitReason: string | null },
   events: LoopEvent[],
-): AgentState {
+): Omit<AgentState, 'text'> {
   const { activationId, pending } = state
   const isAsleep = !isBusy(state)
   const log = toRunLog(isAsleep ? [] : events, null)

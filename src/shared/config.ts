@@ -84,7 +84,10 @@ export const activationLimits = {
 /** Images that accounts upload. */
 export const media = {
   bytesMax: 8 * 1024 * 1024,
-  avatarBytesMax: 256 * 1024,
+  /** Of the picture of an account or a community. */
+  pictureBytesMax: 256 * 1024,
+  /** Pixels of its longer side. */
+  pictureSideMax: 1_024,
   pixelsMax: 40_000_000,
   /** Pixels of the longer side: more than five digits are not part of an id. */
   sideMax: 65_535,
@@ -760,6 +763,8 @@ export const textVersionLimits = {
 export const renderedTexts = {
   /** Length of one text's HTML. A text that would be longer is stored as plain text. */
   htmlCharsMax: 256 * 1024,
+  /** Comments, strings, numbers and keywords of a text's code that have a color; what follows has none. */
+  codeSpansMax: 2_000,
   /** Comments of a page, and the length of all their HTML; beyond it a page shows excerpts. */
   commentsPerPage: 50,
   pageHtmlCharsMax: 1024 * 1024,

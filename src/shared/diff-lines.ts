@@ -21,8 +21,11 @@ export const createDiffBudget = (): DiffBudget => ({ editsLeft: editsMax })
  * Returns the difference of two texts, line by line, including unchanged lines; null when they differ in more
  * lines than the budget allows.
  */
-export function diffLines(before: string, after: string, budget: DiffBudget): DiffLine[] | null {
-  const [old, current] = [toLines(before), toLines(after)]
+export const diffLines = (before: string, after: string, budget: DiffBudget): DiffLine[] | null =>
+  diffParts(toLines(before), toLines(after), budget)
+
+/** Returns the same of two texts in other parts than lines. */
+export function diffParts(old: string[], current: string[], budget: DiffBudget): DiffLine[] | null {
   const start = countEqual(old, current)
   const end = countEqual(old.slice(start).reverse(), current.slice(start).reverse())
   const removed = old.slice(start, old.length - end)

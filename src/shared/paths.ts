@@ -17,6 +17,8 @@ export function writtenPath(postId: string, commentId: string | null, unreached:
   return `${postPath(postId)}${query.length > 0 ? `?${query.join('&')}` : ''}${commentId ? `#c-${encodeURIComponent(commentId)}` : ''}`
 }
 export const mediaPath = (id: string): string => `/media/${id}`
+/** Path of the picture of an account, which browsers keep. */
+export const avatarPath = (id: string): string => `/media/avatars/${id}`
 export const activationPath = (id: string): string => `/activations/${encodeURIComponent(id)}`
 /** Path of a comment in its thread, or of the post itself. */
 export const contentPath = (postId: string, commentId: string | null): string =>

@@ -21,9 +21,12 @@ import { registerTaskPages } from './agents/task-page'
 import { registerApprovalPages } from './approvals/pages'
 import { registerAdminLogPages } from './audit/admin-log-page'
 import { registerAuditPages } from './audit/audit-page'
+import { registerBackupPages } from './audit/backups-page'
 import { registerBudgetPages } from './budgets/pages'
 import { registerCommunityPages } from './communities/community-page'
 import { registerDocsPages } from './docs/docs-page'
+import type { GuideFiles } from './docs/guides'
+import { registerFeeds } from './feeds/feeds'
 import { registerAssets } from './frame/assets'
 import { sendPageError } from './frame/send-page'
 import { registerPolicyPages } from './grants/pages'
@@ -58,15 +61,19 @@ interface PageDeps {
   modelAdmin: ModelAdminApi
   /** The accounts that people have connected at remote servers, without their tokens. */
   accounts: ConnectedAccountsApi
+  /** The guides. */
+  docs: GuideFiles
 }
 
 /** Registers all pages, one line per feature. */
 export function registerPages(
   app: Hono<HubEnv>,
   routes: RouteSummary[],
-  { toolAdmin, modelAdmin, accounts }: PageDeps,
+  { toolAdmin, modelAdmin, accounts, docs }: PageDeps,
 ): void {
   registerAssets(app)
+  // Before the pages, whose paths theirs match.
+  registerFeeds(app)
   registerHomePages(app)
   registerCommunityPages(app)
   registerThreadPages(app)
@@ -89,6 +96,7 @@ export function registerPages(
   registerApprovalPages(app)
   registerAuditPages(app)
   registerAdminLogPages(app)
+  registerBackupPages(app)
   registerPolicyPages(app)
   registerCredentialPages(app, toolAdmin)
   registerRemotePages(app, toolAdmin)
@@ -103,7 +111,7 @@ export function registerPages(
   registerSignInPages(app)
   registerSettingsPages(app)
   registerConnectionPages(app, { toolAdmin, accounts })
-  registerDocsPages(app, routes)
+  registerDocsPages(app, routes, docs)
   registerLivePages(app)
   app.notFound((c) =>
     asksForPage(c)

@@ -126,3 +126,31 @@ test('H18: a file that is no image is refused below the text, which stays', asyn
   await page.getByText('plum.png: The file ends before its image does.').waitFor()
   expect(await page.locator('#content').inputValue()).toBe('Look: ')
 })
+
+test('H18: of a file that is refused again only the last error stands, and none once it is uploaded', async () => {
+  await page.goto(hub.url)
+  await beginToWrite('Look: ')
+  const choose = async (...files: (typeof png)[]) => {
+    const [chooser] = await Promise.all([
+      page.waitForEvent('filechooser'),
+      page.click('form[action="/posts-new"] [data-image]'),
+    ])
+    await chooser.setFiles(files)
+  }
+  const rows = page.locator('form[action="/posts-new"] [role="status"]')
+  const readRows = async () =>
+    (await rows.allTextContents()).map((text) => text.split(':')[0]).sort()
+  const broken = { ...png, buffer: png.buffer.subarray(0, 60) }
+  const other = { ...broken, name: 'pear.png' }
+  await choose(broken, other)
+  await expect.poll(readRows).toEqual(['pear.png', 'plum.png'])
+  await page.getByText('plum.png: The file ends').waitFor()
+  await page.getByText('pear.png: The file ends').waitFor()
+  await choose({ ...broken, buffer: Buffer.from('no image') })
+  await page.getByText(/^plum\.png: (?!Uploading|The file ends)/).waitFor()
+  expect(await readRows()).toEqual(['pear.png', 'plum.png'])
+  await choose(png)
+  await page.getByLabel(/^Describe plum\.png/).waitFor()
+  expect(await rows.filter({ hasText: /^plum\.png:/ }).count()).toBe(0)
+  expect(await rows.filter({ hasText: /^pear\.png:/ }).count()).toBe(1)
+})

@@ -12,6 +12,7 @@ import {
   callApi,
   findLayoutProblems,
   launchBrowser,
+  openPage,
   openSignedIn,
   type RunningHub,
   startHubForBrowser,
@@ -124,11 +125,52 @@ test('L22: in a thread the text of an agent streams in, then its answer replaces
   expect(words.startsWith(((await shown.textContent()) ?? '').trim())).toBe(true)
   expect(await page.locator('article.reply').count()).toBe(0)
   await expect.poll(() => block.locator('.do').textContent()).toBe('pilot is writing')
-  await expect.poll(() => block.locator('[data-plan]').textContent()).toBe('50 % of its steps done')
+  await expect.poll(() => block.locator('summary').textContent()).toBe('2 of 2: Read its table')
+  await block.locator('summary').click()
+  await expect
+    .poll(() => block.locator('[data-plan] li').allTextContents())
+    .toEqual(['Look for the almanac done', 'Read its table to do'])
   end()
   await page.locator('article.reply', { hasText: 'when the pilots meet' }).waitFor()
   await expect.poll(() => block.count()).toBe(0)
   expect(await hasStayed(page)).toBe(true)
+  expect(errors).toEqual([])
+  await context.close()
+})
+
+test('L22: the text is shown as it will be posted, block by block; who does not see the plan gets no titles', async () => {
+  const blocks =
+    '## Hours\n\n- at **noon**\n- <img src=x onerror="document.title = 1">\n\nThe almanac has them for every harbour, and they are printed in May.'
+  const { answer, end } = writes({ text: blocks })
+  await createAgent('harbour', [planning, answer])
+  const postId = await ask('harbour')
+  const context = await browser.newContext()
+  const { page, errors } = await openPage(context)
+  const sockets: string[] = []
+  page.on('websocket', (socket) => sockets.push(new URL(socket.url()).pathname))
+  const heard: string[] = []
+  page.on('websocket', (socket) =>
+    socket.on('framereceived', ({ payload }) => heard.push(String(payload))),
+  )
+  await page.goto(`${hub.url}/p/${postId}`)
+  const block = page.locator('[data-activation]')
+  const html = block.locator('[data-html]')
+  await expect.poll(() => html.locator('strong').textContent()).toBe('noon')
+  expect(await html.locator('h3').textContent()).toBe('Hours')
+  expect(await html.locator('img').count()).toBe(0)
+  await expect.poll(() => block.locator('[data-words]').textContent()).toMatch(/^The almanac/)
+  await expect.poll(() => block.locator('summary').textContent()).toBe('2 of 2 steps')
+  expect(heard.join('')).not.toContain('Look for the almanac')
+  expect(sockets.length).toBe(2)
+  // Without scripts a reload shows the same.
+  const plain = await browser.newContext({ javaScriptEnabled: false })
+  const still = await plain.newPage()
+  await still.goto(`${hub.url}/p/${postId}`)
+  await expect.poll(() => still.locator('[data-html] strong').textContent()).toBe('noon')
+  expect(await still.locator('.do').textContent()).toBe('harbour is writing')
+  await plain.close()
+  end()
+  await page.locator('article.reply', { hasText: 'printed in May' }).waitFor()
   expect(errors).toEqual([])
   await context.close()
 })
@@ -142,7 +184,7 @@ test('L22: a run without steps of its own shows no share of them', async () => {
   const block = page.locator('[data-activation]')
   const shown = block.locator('[data-words]')
   await expect.poll(() => shown.textContent()).toContain('The tide')
-  expect(await block.locator('[data-plan]').textContent()).toBe('')
+  expect(await block.locator('[data-plan]').isVisible()).toBe(false)
   expect(errors).toEqual([])
   await context.close()
 })
@@ -249,6 +291,9 @@ test('pages: axe finds nothing at work in progress, and nothing scrolls sideways
     await page.goto(hub.url + path)
     if (part !== 'progress') {
       await expect.poll(() => page.textContent(part)).toContain('never-ends')
+      await page.evaluate(() =>
+        document.querySelector('details[data-plan]')?.setAttribute('open', ''),
+      )
     } else await page.locator(part).waitFor()
     const save = (look: string) => takePicture(page, `${path.split('/')[1]}-${look}`)
     expect(await findLayoutProblems(page, save), path).toEqual([])

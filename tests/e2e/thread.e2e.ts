@@ -374,6 +374,49 @@ test('what arrives in the inbox appears in the header and the title of an open p
   await context.close()
 })
 
+test('a thread that is open takes its items off the count in header and title, also those that arrive while it is open', async () => {
+  const { context, page, errors } = await open()
+  // Without the regular look at the inbox.
+  await page.addInitScript('globalThis.setInterval = () => 0')
+  const { account } = await callApi<{ account: { api_key: string } }>(hub, 'POST', '/accounts', {
+    ...{ name: 'hilda', kind: 'human' },
+  })
+  const say = async (path: string, body: object) => {
+    const response = await fetch(`${hub.url}/api/v1${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${account.api_key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    expect(response.status).toBe(201)
+    return (await response.json()) as { post: { id: string } }
+  }
+  const readCount = async () =>
+    (await callApi<{ unread_count: number }>(hub, 'GET', '/inbox/count')).unread_count
+  const before = await readCount()
+  const { post } = await say('/posts', {
+    community: 'general',
+    content: '@admin the stork is here.',
+  })
+  expect(await readCount()).toBe(before + 1)
+  await page.goto(`${hub.url}/p/${post.id}`)
+  const count = page.locator('[data-unread]')
+  const shows = async (unread: number) => {
+    await expect.poll(async () => Number(await count.textContent())).toBe(unread)
+    const title = new RegExp(unread === 0 ? '^[^(]' : `^\\(${unread}\\) `)
+    await expect.poll(() => page.title()).toMatch(title)
+  }
+  await shows(before)
+  await say(`/posts/${post.id}/comments`, { content: '@admin and its mate.' })
+  await page.locator('article.reply', { hasText: 'and its mate' }).waitFor()
+  await expect.poll(readCount).toBe(before)
+  // What another page shows is right, too, when somebody comes back to it.
+  await say('/posts', { community: 'general', content: '@admin a third one.' })
+  await say(`/posts/${post.id}/comments`, { content: 'No mention.' })
+  await shows(before + 1)
+  expect(errors).toEqual([])
+  await context.close()
+})
+
 test('no scripts: all actions work, and the thread asks to reload', async () => {
   const { context, page } = await open({ javaScriptEnabled: false })
   await page.fill('#new', 'Written without scripts')

@@ -15,6 +15,7 @@ import { toOtlp } from '../../src/agents/run/otlp'
 import { findRunLogProblem, openRun } from '../../src/agents/run/stored-log'
 import { createRunnerControl } from '../../src/agents/runners/runners-object'
 import { createHub } from '../../src/hub/app'
+import { extendBudgetWindows, findExpiringBudgets } from '../../src/hub/budgets/actions'
 import type { ModelConnection } from '../../src/hub/contract/hub'
 import { createContext } from '../../src/hub/database/action-context'
 import type { HubDeps, Machine } from '../../src/hub/http/hub-env'
@@ -30,6 +31,7 @@ import { createHookSecrets } from '../../src/mcp-servers/hook-secrets'
 import { createModelStore } from '../../src/mcp-servers/models/model-store'
 import { createPushSender } from '../../src/mcp-servers/push-sender'
 import { servers } from '../../src/mcp-servers/servers'
+import { run } from '../../src/shared/db/batch'
 import { type AccountId, type Clock, uuidV7 } from '../../src/shared/ids'
 import { createLog } from '../../src/shared/log'
 import { readSettings } from '../../src/shared/settings'
@@ -154,6 +156,7 @@ export function createTestHub(given: Record<string, string> = {}) {
       nextAt: null,
       plan: null,
       publicPlan: null,
+      text: null,
     }),
     readRunLog: (...of) => seen.readRunLog(...of),
     watch: (...of) => seen.watch(...of),
@@ -204,6 +207,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     pages: (app, routes) =>
       registerPages(app, routes, {
         ...{ toolAdmin: noToolAdmin, modelAdmin: noModelAdmin, accounts: noAccounts },
+        docs: deployed.DOCS,
       }),
     archive: {
       put: async (key, bytes) => {
@@ -296,7 +300,14 @@ export function createTestHub(given: Record<string, string> = {}) {
       .bind(id, fields.answersReplies ?? 1)
       .run()
   }
-  return { app, context, call, fetch: fetchHub, request, join, host, seen, clock }
+  /** Creates the windows of the budgets that the hub has, as its first sweep does. */
+  const createWindows = async () => {
+    const { db } = context()
+    await extendBudgetWindows(db, await run(db, findExpiringBudgets(now)), now)
+  }
+  return {
+    ...{ app, context, call, fetch: fetchHub, request, join, host, createWindows, seen, clock },
+  }
 }
 
 export type TestHub = ReturnType<typeof createTestHub>

@@ -15,6 +15,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HubClient } from '../../client/index.ts'
 import type { Hub } from '../../scripts/hub-runtime.mjs'
 import { root } from '../../scripts/local-state.mjs'
+import { samples } from '../hub/media/samples.ts'
 import { runCommand } from './run-command'
 import { runScript } from './run-script'
 import { startHub } from './start-hub.ts'
@@ -272,10 +273,22 @@ describe('rookery', () => {
 
   test('H19: an export is an archive that the import knows', async () => {
     const archive = join(folder, 'export.json')
+    const { key } = JSON.parse(readFileSync(config, 'utf8'))
+    const client = new HubClient({ url: hub.url, key })
+    const { media } = await client.call('POST /media', { body: new Blob([samples.png]) })
+    const content = `![a plum](${media.url}) and ![none](/media/none-1x1)`
+    await client.call('POST /posts', { body: { community: 'general', title: 'Plums', content } })
     const { answer, stderr } = await rookery(['export', archive])
     expect(answer(), stderr).toMatchObject({ file: archive, posts: expect.any(Number) })
     const records = JSON.parse(readFileSync(archive, 'utf8'))
-    expect(records[0].comments[0].content).toContain('412 pelicans')
+    const [plums, census] = records
+    expect(census.comments[0].content).toContain('412 pelicans')
+    expect(census.images).toEqual([])
+    const [image, ...others] = plums.images
+    expect(others).toEqual([])
+    expect(image).toMatchObject({ url: media.url, type: 'image/png' })
+    const stored = await fetch(`${hub.url}${media.url}`)
+    expect(image.data).toBe(Buffer.from(await stored.arrayBuffer()).toString('base64'))
     const { output } = await run('import.mjs', archive, '--source', 'this-hub')
     expect(output).toContain(`Imported ${records.length} posts`)
     expect(output).not.toContain('Skipped')

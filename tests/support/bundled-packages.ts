@@ -31,6 +31,7 @@ export const bundledPackages = [
   'drizzle-orm/d1',
   'drizzle-orm/sqlite-core',
   'fast-check',
+  'fast-xml-parser',
   'hono',
   'hono/cookie',
   'hono/html',

@@ -11,6 +11,7 @@ export function toDeployedEnv<Bindings extends Env>(bindings: Bindings): Binding
   // a new binding is a type error here until it is counted
   const services: Pick<Env, ServiceName> = {
     DB: asDeployed(bindings.DB),
+    DOCS: countCalls(bindings.DOCS),
     FILES: countCalls(bindings.FILES),
     RATE_READ: countCalls(bindings.RATE_READ),
     RATE_WRITE: countCalls(bindings.RATE_WRITE),

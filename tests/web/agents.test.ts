@@ -249,3 +249,32 @@ test('agents in the browser: only admins read and change definitions', async () 
   const sent = await member.send('/a/heron/edit', fields(configOf('heron', 'hub:read'), 6))
   expect(sent.status).toBe(403)
 })
+
+test('the list of agents says "no answer yet" only where somebody can wait for one', async () => {
+  const ibis = await hub.join('ibis')
+  await hub.host(ibis.id)
+  const row = async () =>
+    (await createBrowser(hub).read('/agents')).split('href="/a/ibis"')[1]?.split('</tr>')[0] ?? ''
+  const add = (task: string) =>
+    env.DB.prepare(
+      `INSERT INTO activations (id, agent_id, class, task, state, outcome, admission, model, definition_version, started_at,
+         finished_at, deadline_at) VALUES (?1, ?2, 'inbox', ?3, 'done', 'completed', 'granted', 'm', 1, ?4, ?4, 0)`,
+    )
+      .bind(hub.clock.newId<string>(), ibis.id, task, hub.clock.now())
+      .run()
+  expect(await row()).toContain('no answer yet')
+  await add('scheduled')
+  expect(await row()).toMatch(/<a href="\/activations\/[^"]+">run by schedule<\/a>/)
+  expect(await row()).not.toContain('no answer yet')
+  await hub.call('/posts', {
+    key: mira.key,
+    body: { community: 'general', title: 'Waiting', content: '@ibis when?' },
+  })
+  expect(await row()).toContain('no answer yet')
+  await env.DB.prepare('UPDATE inbox_items SET read_at = 1 WHERE account_id = ?')
+    .bind(ibis.id)
+    .run()
+  hub.clock.advance(1)
+  await add('mention')
+  expect(await row()).toContain('no answer yet')
+})

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, expect, test } from 'vitest'
-import { readCost } from '../hub/create-test-hub'
+import { adminKey, readCost } from '../hub/create-test-hub'
 import { createBrowser, createScene, signIn } from './open-pages'
 
 const { hub, mira, scout, postId } = await createScene()
@@ -123,4 +123,26 @@ test('H4: the page of a text tells its author which mentions reached nobody, and
     content: 'well',
   })
   expect(reached.headers.get('location')).toMatch(/^\/p\/[^?]+$/)
+})
+
+test('C2: below a stop stands which questions it withdrew; to others it says by whom they were', async () => {
+  const asked = await hub.call('/posts', {
+    key: mira.key,
+    body: { community: 'general', title: 'Later', content: `@${scout.name} why?` },
+  })
+  const thread = `/p/${asked.body.post.id}`
+  const say = (key: string, content: string) =>
+    hub.call(`/posts/${asked.body.post.id}/comments`, { key, body: { content } })
+  await say(other.key, `@${scout.name} and why there?`)
+  expect(await createBrowser(hub).read(thread)).not.toContain('withdrew')
+  await say(mira.key, 'stop')
+  expect(await createBrowser(hub).read(thread)).toContain(
+    `${mira.name} withdrew the question to ${scout.name} before a run started. Nothing is charged.`,
+  )
+  await say(adminKey, `@${scout.name} stop`)
+  const page = await requester.get(thread)
+  expect(readCost(page.headers).roundTrips).toBe(1)
+  expect(await page.text()).toContain(
+    `withdrew the question by bystander to ${scout.name} before a run started.`,
+  )
 })

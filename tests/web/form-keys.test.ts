@@ -114,6 +114,8 @@ const setting = [
   '/runs/views/delete',
   '/scheduler/pause',
   '/scheduler/resume',
+  '/settings/feed-token',
+  '/settings/feed-token/delete',
   '/settings/keys/delete',
   '/settings/notifications',
   '/settings/notifications/devices',

@@ -83,7 +83,7 @@ test('markdown: a wide table and code can be scrolled with the keyboard and have
 })
 
 const allowed =
-  /^<\/?(div|p|a|b|em|strong|del|code|pre|ul|ol|li|blockquote|h3|hr|br|table|thead|tbody|tr|th|td|input|sup|section)(?=[\s>/])/
+  /^<\/?(div|p|a|b|em|strong|del|code|pre|ul|ol|li|blockquote|h3|hr|br|table|thead|tbody|tr|th|td|input|sup|section|span)(?=[\s>/])/
 
 test('markdown: any input renders to known elements without handlers', async () => {
   const pieces = fc.constantFrom(
@@ -114,6 +114,9 @@ test('markdown: any input renders to known elements without handlers', async () 
     'www.a.b',
     '[^1]',
     '[^1]: x',
+    '~~~js\n',
+    '~~~html\n',
+    'if 1 ',
     '\\',
     ' ',
   )
@@ -157,10 +160,17 @@ test.each([
 
 test('T15: all that the renderer can make is allowed', () => {
   const text =
-    '# A\n\n1. a\n\n3. b\n\n- [x] c\n- [ ] d\n\n| a | b |\n|:-|-:|\n| 1 | ~~2~~ |\n\n```js\nx\n```\n\na  \nb ![c](/d) <http://e.f> [g](</h "i">)[^1]\n\n---\n\n> *j* **k** `l`\n\n[^1]: note\n\n7) x'
+    '~~~js\nif (1) "2" // 3\n~~~\n\n# A\n\n1. a\n\n3. b\n\n- [x] c\n- [ ] d\n\n| a | b |\n|:-|-:|\n| 1 | ~~2~~ |\n\n```js\nx\n```\n\na  \nb ![c](/d) <http://e.f> [g](</h "i">)[^1]\n\n---\n\n> *j* **k** `l`\n\n[^1]: note\n\n7) x'
   const { html } = renderMarkdown(text)
   expect(isAllowedHtml(html)).toBe(true)
-  for (const tag of ['<ol start="7">', '<div class="wide"', '<input disabled', '<sup>', '<hr>'])
+  for (const tag of [
+    '<ol start="7">',
+    '<div class="wide"',
+    '<input disabled',
+    '<sup>',
+    '<hr>',
+    '<span class="tk">',
+  ])
     expect(html).toContain(tag)
 })
 

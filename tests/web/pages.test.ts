@@ -190,6 +190,7 @@ test('pages: a running activation shows its steps so far', async () => {
     nextAt: null,
     plan: planOf('Compare two almanacs', 'Find both', 'Read them'),
     publicPlan: planOf('', '', ''),
+    text: null,
   })
   const browser = createBrowser(hub)
   const trace = await browser.read(`/activations/${id}`)

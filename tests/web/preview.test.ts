@@ -70,3 +70,99 @@ test.each([
     }
   },
 )
+
+const preview = async (fields: Record<string, string>, query = '') =>
+  (await requester.send(`/posts-preview${query}`, fields)).text()
+const readShown = (html: string) => /<section[^>]* id="shown".*?<\/section>/s.exec(html)?.[0] ?? ''
+const text = `**plum** @${scout.name} @nobody\n\n\`\`\`js\nconst a = 1\n\`\`\``
+const image = '00000000-0000-4000-8000-000000000000-16x8'
+
+test('the preview shows a post, a reply, an edit and messages as they are rendered, with links and images', async () => {
+  const content = `${text}\n\n![a plum](/media/${image})`
+  const { body } = await hub.call('/conversations', {
+    key: mira.key,
+    body: { to: scout.name, content: 'Hi' },
+  })
+  const conversation = body.message.conversation_id as string
+  for (const fields of [
+    { title: 'A <title>', community: 'general' },
+    { post_id: postId },
+    { edit: postId, base: '0', title: 'A title', url: '' },
+    { edit: postId, base: '0', comment_id: reply.comment.id },
+    { conversation },
+    { to: scout.name },
+  ]) {
+    const html = await preview({ ...fields, content } as Record<string, string>)
+    const shown = readShown(html)
+    expect(shown, JSON.stringify(fields)).toContain('<strong>plum</strong>')
+    expect(shown).toContain(`class="at" href="/a/${scout.name}"`)
+    expect(shown).not.toContain('href="/a/nobody"')
+    expect(shown).toContain(`<img src="/media/${image}"`)
+    expect(html.split('</section>').at(-1)).toContain('**plum**')
+    for (const [name, value] of Object.entries(fields)) {
+      expect(html).toMatch(new RegExp(`name="${name}"[^>]*(value="|>)${value.split('<')[0]}`))
+    }
+  }
+  expect(readShown(await preview({ title: 'A <title>', content }))).toContain(
+    'A &lt;title&gt;</h2>',
+  )
+  expect(readShown(await preview({ post_id: postId, content: ' ' }))).toContain('Nothing to show')
+})
+
+test('the preview of an edit does not show whom a thread mentions to those who cannot read it', async () => {
+  const stranger = await signIn(hub, (await hub.join('stranger', 'human')).key)
+  await hub.call('/communities', { key: mira.key, body: { name: 'den', visibility: 'private' } })
+  const { body } = await hub.call('/posts', {
+    key: mira.key,
+    body: { community: 'den', title: 'Plums', content: `@${scout.name}` },
+  })
+  const draft = { edit: body.post.id as string, base: '0', content: `@${scout.name}` }
+  expect((await requester.send('/posts-preview', draft)).status).toBe(200)
+  expect((await stranger.send('/posts-preview', draft)).status).toBe(404)
+})
+
+test('the order of a thread stays through a preview, and with the reply through a sign-in', async () => {
+  const fields = { post_id: postId, content: 'Thanks' }
+  const thread = await requester.read(`/p/${postId}?sort=new`)
+  expect(thread).toContain('formaction="/posts-preview?sort=new"')
+  const html = await preview(fields, '?sort=new')
+  expect(html).toContain(`action="/p/${postId}/comments?sort=new"`)
+  expect(html).toContain('formaction="/posts-preview?sort=new"')
+  const stranger = createBrowser(hub)
+  const readNext = async (path: string) =>
+    decodeURIComponent(/\/login\?next=([^"]+)"/.exec(await stranger.read(path))?.[1] ?? '')
+  expect(await readNext(`/p/${postId}?sort=new`)).toBe(`/p/${postId}?sort=new#reply`)
+  expect(await readNext(`/p/${postId}?reply_to=${reply.comment.id}&sort=best`)).toBe(
+    `/p/${postId}?reply_to=${reply.comment.id}&sort=best#reply-to`,
+  )
+  expect(await readNext('/?sort=new')).toBe('/?sort=new')
+  expect(await readNext('/m/general?sort=top')).toBe('/m/general?sort=top')
+  // signed out meanwhile: what was typed can be sent again once signed in
+  const refused = await stranger.send('/posts-preview?sort=new', { ...fields, content: text })
+  expect(refused.status).toBe(401)
+  const page = await refused.text()
+  expect(page).toContain('action="/posts-preview?sort=new"')
+  expect(page).toContain('**plum**')
+  expect(page).toContain(`name="post_id" value="${postId}"`)
+  expect(page).not.toContain('id="shown"')
+})
+
+test('each form for a text has a preview and a help for its formatting', async () => {
+  const { body } = await hub.call('/conversations', {
+    key: mira.key,
+    body: { to: scout.name, content: 'Hi again' },
+  })
+  for (const path of [
+    '/',
+    '/m/general',
+    `/p/${postId}`,
+    `/p/${postId}?reply_to=${reply.comment.id}`,
+    `/p/${postId}/edit`,
+    '/dm',
+    `/dm/${body.message.conversation_id}`,
+  ]) {
+    const html = await requester.read(path)
+    expect(html, path).toContain('<summary>Formatting</summary>')
+    expect(html, path).toMatch(/data-preview="\/assets\/[^"]+".*formaction="\/posts-preview"/s)
+  }
+})

@@ -20,7 +20,7 @@ const forAll = ['/', '/m', '/agents', '/budgets', '/runs', '/scheduler', '/searc
 const forMembers = ['/inbox', '/approvals', '/tools', '/settings', '/audit']
 const forAdmins = [
   ...['/admin/people', '/policy', '/credentials', '/models', '/runners', '/moderation'],
-  ...['/admin/log', '/admin/limits'],
+  ...['/admin/log', '/admin/backups', '/admin/limits'],
 ]
 
 test.each([
@@ -112,14 +112,16 @@ test('pages: the tools page has a line for each tool, which opens, and a filter 
 const listRequests = (html: string): string[] =>
   [...html.matchAll(/href="\/docs\/[\w-]+#[^"]+"><code>([^<]+)</g)].map(([, name = '']) => name)
 const listGuides = (html: string): string[] =>
-  [...html.matchAll(/<code>docs\/([\w-]+)\.md</g)].map(([, name = '']) => name)
+  [...html.matchAll(/data-l="Guide"><a class="ul" href="\/docs\/guides\/([\w-]+)"/g)].map(
+    ([, name = '']) => name,
+  )
 
 test('pages: the docs list what people do, with a page of the hub or a guide that the source has', async () => {
   const html = await admin.read('/docs')
   const known = [...contents.matchAll(/\]\(([\w-]+)\.md\)/g)].map(([, name]) => name)
   expect(listGuides(html).length).toBeGreaterThan(15)
   expect(known).toEqual(expect.arrayContaining(listGuides(html)))
-  const rows = /<tbody>[\s\S]*?<\/tbody>/.exec(html)?.[0] ?? ''
+  const rows = [...html.matchAll(/<tbody>[\s\S]*?<\/tbody>/g)].slice(0, 4).join('')
   const opened = listLinks(rows).filter((path) => !listLinks(findBar(html)).includes(path))
   for (const path of opened.filter((each) => each !== '/tools/remote')) {
     expect([path, (await admin.get(path)).status]).toEqual([path, 200])
@@ -135,13 +137,55 @@ test('pages: a search of the docs finds tasks and API requests by their words', 
     expect(listRequests(await stranger.read(`/docs?q=${word}`))).toContain('POST /invitations')
   for (const word of ['scheduled', 'schedule', 'sched'])
     expect(listGuides(await stranger.read(`/docs?q=${word}`))).toContain('scheduling')
-  const none = await stranger.read('/docs?q=nothing-has-this')
-  expect(none).toContain('0\u00a0tasks and 0\u00a0API requests.')
+  const none = await stranger.read('/docs?q=zebra')
+  const nothing = '0\u00a0tasks, 0\u00a0sections of guides and 0\u00a0API requests.'
+  expect(none).toContain(nothing)
   const examples = [...none.matchAll(/href="(\/docs\?q=\w+)"/g)].map(([, href = '']) => href)
   expect(examples).toHaveLength(3)
-  for (const href of examples)
-    expect(await stranger.read(href)).not.toContain('0\u00a0tasks and 0\u00a0API requests.')
+  for (const href of examples) expect(await stranger.read(href)).not.toContain(nothing)
 })
+
+const names = [...contents.matchAll(/\]\(([\w-]+)\.md\)/g)].map(([, name = '']) => name)
+/** The main part of the page of a guide. */
+const readGuide = async (name: string): Promise<string> =>
+  /<main[\s\S]*<\/main>/.exec(await stranger.read(`/docs/guides/${name}`))?.[0] ?? ''
+
+test('pages: every guide can be read in the hub, and its links lead to guides, headings and pages that there are', async () => {
+  const pages = new Map(
+    await Promise.all(names.map(async (name) => [name, await readGuide(name)] as const)),
+  )
+  expect(pages.size).toBeGreaterThan(20)
+  for (const [name, html] of pages) {
+    expect(html, name).not.toContain('its formatting is too complex')
+    expect(html, name).toMatch(/<h1>[^<]+<\/h1>/)
+    for (const [, href = ''] of html.matchAll(/<a [^>]*?href="([^"]*)"/g)) {
+      if (/^(https?:|\/(?!docs\/guides))/.test(href)) continue
+      const [path = '', anchor] = href.split('#')
+      const target = path === '' ? html : (pages.get(path.replace('/docs/guides/', '')) ?? '')
+      expect(target, `${name} links to ${href}`).not.toBe('')
+      if (anchor) expect(target, `${name} links to ${href}`).toContain(`id="${anchor}"`)
+    }
+  }
+})
+
+test('pages: a search of the docs leads to the headings of the guides that have its words', async () => {
+  const html = await stranger.read('/docs?q=limits+between+agents')
+  expect(html).toContain('href="/docs/guides/conversation#limits-between-agents"')
+  // words of a text, not of its heading
+  const found = await stranger.read('/docs?q=bare+thanks+wake')
+  expect(found).toContain('href="/docs/guides/conversation#continue-without-a-mention"')
+  const paths = listLinks(found).filter((path) => path.startsWith('/docs/guides/'))
+  expect(paths).toContain('/docs/guides/conversation')
+  for (const [, name = '', id = ''] of found.matchAll(/href="\/docs\/guides\/([\w-]+)#([^"]+)"/g))
+    expect(await readGuide(name), `${name}#${id}`).toContain(`id="${id}"`)
+})
+
+test.each(['nothing', 'README', '..%2Fwrangler', 'decisions%2Fagents', 'thread.png'])(
+  'pages: there is no guide %s',
+  async (name) => {
+    expect((await stranger.get(`/docs/guides/${name}`)).status).toBe(404)
+  },
+)
 
 test('pages: the inbox shows the items of a thread together, the newest first, the older ones behind a click', async () => {
   const dora = await hub.join('dora', 'human')

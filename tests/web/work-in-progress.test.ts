@@ -72,6 +72,97 @@ test('L22: a run in a thread has an element for its text, which is streamed whil
   }
 })
 
+test('L22: without scripts the thread shows how far a run is, as far as the viewer may see it', async () => {
+  await insert('running')
+  await env.DB.prepare(
+    'UPDATE activations SET cost_microusd = 4200, settled_microusd = 800 WHERE id = ?',
+  )
+    .bind(id)
+    .run()
+  const step = (title: string, status: 'completed' | 'running') => ({
+    ...{ callId: null, title, status, output: null, reason: null },
+  })
+  const call = { ...step('hub_search', 'running'), callId: 'c' }
+  const planOf = (...titles: [string, string]) => ({
+    goal: null,
+    steps: [step(titles[0], 'completed'), step(titles[1], 'running'), call],
+    progress: 0.5,
+  })
+  const { agents } = hub.context()
+  const asleep = agents.readState
+  agents.readState = async () => ({
+    ...{
+      state: 'working',
+      activationId: id as never,
+      doing: 'writing',
+      reason: null,
+      nextAt: null,
+    },
+    plan: planOf('Find <both>', 'Read them'),
+    publicPlan: planOf('', ''),
+    text: 'Twice **a day**.\n\n<img src=x onerror=alert(1)>',
+  })
+  const path = `/p/${postId}`
+  const own = (await admin.read(path)).replaceAll('\u00a0', ' ')
+  expect(own).toContain(`${scout.name} is writing`)
+  expect(own).toContain('<summary>2 of 2: Read them</summary>')
+  expect(own).toMatch(
+    /<li>Find &lt;both&gt; <span>done<\/span><\/li><li>Read them <span>in progress/,
+  )
+  const strange = (await stranger.read(path)).replaceAll('\u00a0', ' ')
+  expect(strange).toContain('<summary>2 of 2 steps</summary>')
+  expect(strange).not.toMatch(/Find &lt;both|Read them/)
+  for (const html of [own, strange]) {
+    expect(html).toContain('$0.005 so far')
+    expect(html).toContain('<p>Twice <strong>a day</strong>.</p>')
+    expect(html).toContain('&lt;img src=x onerror=alert(1)&gt;')
+    expect(html).not.toContain('usually')
+  }
+  await env.DB.prepare('UPDATE activations SET uses_own_account = 1 WHERE id = ?').bind(id).run()
+  expect(await stranger.read(path)).not.toContain('Twice')
+  agents.readState = async () => {
+    throw new Error('The agent does not answer.')
+  }
+  expect(await stranger.read(path)).toContain(`${scout.name} is working on an answer`)
+  agents.readState = asleep
+})
+
+test('L22: what is usual is the median of the last answers that the viewer reads, from three on', async () => {
+  await insert('running')
+  await hub.call('/communities', {
+    key: adminKey,
+    body: { name: 'closed', display_name: 'Closed', visibility: 'private' },
+  })
+  const add = (seconds: number, costMicrousd: number, of: Record<string, string | null> = {}) =>
+    env.DB.prepare(
+      `INSERT INTO activations (id, agent_id, class, task, state, outcome, admission, post_id, model, definition_version,
+         started_at, deadline_at, finished_at, cost_microusd, community_id)
+       VALUES (?1, ?2, 'inbox', ?3, 'done', ?4, 'granted', ?5, 'm', 1, ?6, 0, ?6 + ?7, ?8, ?9)`,
+    )
+      .bind(
+        ...[hub.clock.newId<string>(), scout.id, of.task ?? 'mention', of.outcome ?? 'completed'],
+        ...[postId, hub.clock.now(), seconds * 1_000, costMicrousd, of.community ?? null],
+      )
+      .run()
+  await env.DB.prepare("DELETE FROM activations WHERE state = 'done' AND agent_id = ?")
+    .bind(scout.id)
+    .run()
+  const usual = async (browser = stranger) =>
+    /usually [^<]*/.exec((await browser.read(`/p/${postId}`)).replaceAll('\u00a0', ' '))?.[0]
+  await add(20, 10_000)
+  await add(30, 12_000)
+  await add(900, 1, { outcome: 'failed' })
+  await add(900, 1, { task: 'exploration' })
+  const closed = await env.DB.prepare("SELECT id FROM communities WHERE name = 'closed'").first<{
+    id: string
+  }>()
+  await add(10, 500_000, { community: closed?.id ?? '' })
+  expect(await usual()).toBeUndefined()
+  expect(await usual(admin)).toBe('usually 20 s, $0.012')
+  await add(26, 11_000)
+  expect(await usual()).toBe('usually 26 s, $0.011')
+})
+
 test('L33 L41 L42: plan, events, summaries, waits and hooks of a trace are on its page', async () => {
   await insert('running')
   const now = hub.clock.now()

@@ -32,6 +32,8 @@ export interface AgentState {
   plan: Plan | null
   /** The plan as everyone may see it. */
   publicPlan: Plan | null
+  /** What the model writes now, masked, for those who read the thread of the run. */
+  text: string | null
 }
 
 /** The agents' API for the hub: waking and watching agents, reading runs, checking definitions. */

@@ -9,6 +9,7 @@ import { hasUsedOwnAccount } from '../loop/privacy'
 import type { Ending } from '../loop/state'
 import type { Delta } from '../models/model-port'
 import { toRuntimeEvents } from './live-events'
+import { type HtmlChange, LiveHtml } from './live-html'
 import { redactRunLog } from './redact'
 import { toRunLog } from './run-log'
 
@@ -21,6 +22,8 @@ type StreamMessage =
   | { type: 'tool-progress'; call_id: string; name: string; doing: string; text?: string }
   /** Keep `from` characters of the text of this model call, add `text`. */
   | { type: 'text-delta' | 'reasoning-delta'; from: number; text: string }
+  /** The text of this model call up to character `to`, rendered: keep the HTML of the first `from`, append `html`. */
+  | ({ type: 'text-html' } & HtmlChange)
   /** The activation has committed and the socket closes: reload the page. */
   | { type: 'over' }
 
@@ -29,6 +32,7 @@ export interface LiveCall {
   readonly activationId: ActivationId
   readonly text: LiveText
   readonly reasoning: LiveText
+  readonly html: LiveHtml
 }
 
 type Sockets = Pick<DurableObjectState, 'acceptWebSocket' | 'getWebSockets'>
@@ -97,6 +101,12 @@ export class ActivationStream {
     return new Response(null, { status: 101, webSocket: client })
   }
 
+  /** Returns what the model writes now, masked; null while it writes nothing. */
+  readText(activationId: ActivationId | null): string | null {
+    const call = this.#call
+    return call && call.activationId === activationId ? call.text.read() || null : null
+  }
+
   countSockets(ownerTag: string): number {
     return this.#sockets.getWebSockets(ownerTag).length
   }
@@ -141,7 +151,7 @@ export class ActivationStream {
     if (usesOwnAccount) this.#endUnaware(activationId)
     const text = new LiveText(this.#mask)
     const reasoning = new LiveText(this.#mask)
-    this.#call = { activationId, text, reasoning }
+    this.#call = { activationId, text, reasoning, html: new LiveHtml() }
     return this.#call
   }
 
@@ -200,6 +210,8 @@ export class ActivationStream {
       const text = call[kind].shown
       if (text) this.#send([socket], { type: `${kind}-delta`, from: 0, text }, false)
     }
+    const rendered = view === 'outline' ? null : call.html.readAll(call.text.shown)
+    if (rendered) this.#send([socket], { type: 'text-html', ...rendered }, false)
   }
 
   #flush(isEnd: boolean): void {
@@ -214,6 +226,9 @@ export class ActivationStream {
       const watchers =
         kind === 'text' ? [...full, ...this.#findByView(activationId, 'thread')] : full
       this.#send(watchers, { type: `${kind}-delta`, ...change }, false)
+      const rendered =
+        kind === 'text' && watchers.length > 0 ? call.html.take(call.text.shown, change.from) : null
+      if (rendered) this.#send(watchers, { type: 'text-html', ...rendered }, false)
     }
   }
 
@@ -356,11 +371,15 @@ export class LiveText {
     if (charsLeft > 0) this.#raw += text.slice(0, charsLeft)
   }
 
+  /** Returns the text so far without its last word. */
+  read(): string {
+    return this.#mask(this.#raw).replace(incompleteWord, '')
+  }
+
   /** Returns the change since the last call; null if there is none. `isEnd` releases the last word. */
   take(isEnd: boolean): TextChange | null {
-    const masked = this.#mask(this.#raw)
     const isFull = this.#raw.length >= streamLimits.textCharsMax
-    const next = isEnd && !isFull ? masked : masked.replace(incompleteWord, '')
+    const next = isEnd && !isFull ? this.#mask(this.#raw) : this.read()
     if (next === this.shown) return null
     const from = countCommonChars(this.shown, next)
     this.shown = next

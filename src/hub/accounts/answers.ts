@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { avatarPath } from '../../shared/paths'
 import { countAnswer, presenterOf, timeAnswer } from '../http/answers'
 import { personAnswer } from '../rules/people'
 import { accounts } from '../schema/accounts'
@@ -8,6 +9,7 @@ export const accountAnswer = personAnswer
   .extend({
     role: z.enum(accounts.role.enumValues),
     is_moderator: z.boolean().describe('Whether the account moderates the whole hub.'),
+    avatar_url: z.string().nullable().describe('Path of its picture on this hub; null for none.'),
     description: z.string(),
     karma: z.int().describe('Score of all posts and comments of the account.'),
     model: z.string().nullable().describe('Null for an account without an agent on this hub.'),
@@ -26,6 +28,7 @@ export const accountAnswer = personAnswer
 const heldAccount = {
   is_hosted: ({ model }: AccountRow) => model !== null,
   is_disabled: ({ disabledAt }: AccountRow) => disabledAt !== null,
+  avatar_url: ({ avatarId }: AccountRow) => avatarId && avatarPath(avatarId),
 }
 
 /** Returns the view of an account that its holder has. */

@@ -7,6 +7,7 @@ import type { AccountId } from '../../shared/ids'
 import { deleteHooksOf } from '../agents/review-hook-queries'
 import { deleteSubscriptions } from '../communities/subscription-queries'
 import { unfiltered } from '../database/unfiltered-sql'
+import { deleteUses } from '../media/queries'
 import { deleteVersionsBy } from '../posts/version-queries'
 import { tombstone } from '../rules/people-sql'
 import {
@@ -120,6 +121,7 @@ export const deleteProfile = (id: AccountId, now: number) => ({
   ),
   runViews: write(orm.delete(runViews).where(eq(runViews.accountId, id))),
   identities: write(orm.delete(identities).where(eq(identities.accountId, id))),
+  avatar: deleteUses(id),
   ...deleteSubscriptions(id),
   ...deleteHooksOf(id),
   account: write(updateSet(accounts, tombstone(now), sql`WHERE ${accounts.id} = ${id}`)),

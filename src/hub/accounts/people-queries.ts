@@ -200,6 +200,7 @@ interface PeopleFilter {
 }
 
 const listFields = (now: number) => ({
+  avatarId: a.avatarId,
   seq: a.seq,
   name: a.name,
   kind: a.kind,

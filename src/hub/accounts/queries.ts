@@ -87,6 +87,7 @@ const accountFields = {
   /** Moderates the whole hub. */
   isModerator: a.isModerator,
   displayName: a.displayName,
+  avatarId: a.avatarId,
   description: a.description,
   metadata: a.metadata,
   karma: a.karma,

@@ -7,6 +7,7 @@ import { readCredential, requireViewer } from '../http/authenticate'
 import { findRegistrationMode } from '../http/hub-env'
 import { readIdempotencyKey } from '../http/mount-routes'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import { readPicture } from '../media/actions'
 import { personAnswer, presentPerson } from '../rules/people'
 import {
   changeRole,
@@ -18,6 +19,7 @@ import {
   updateProfile,
 } from './actions'
 import { accountAnswer, ownAccountAnswer, presentAccount, presentOwnAccount } from './answers'
+import { changeAvatar, changeOwnAvatar } from './avatar-actions'
 import { deleteAsOwner, deletionInput } from './delete-account'
 import {
   createInvitation,
@@ -185,6 +187,48 @@ const updateMeRoute = route({
   },
 })
 
+/** The picture of an account: of the caller, and of an agent by its owner and admins. */
+const avatarRoutes = (['put', 'delete'] as const).flatMap((method) => {
+  const common = {
+    method,
+    tag,
+    access: 'write',
+    rate: 'write',
+    takesImage: method === 'put',
+  } as const
+  const readFile = ({ c }: Call<unknown, unknown>) =>
+    method === 'put' ? readPicture(c.req.raw) : null
+  const [sets, what] = method === 'put' ? ['Sets', ': an image as the body'] : ['Deletes', '']
+  return [
+    route({
+      ...common,
+      path: '/me/avatar',
+      summary: `${sets} your picture${what}`,
+      answer: z.object({ account: ownAccountAnswer }),
+      handle: async (call) => {
+        const account = await changeOwnAvatar(call.context, call.actor(), await readFile(call))
+        return { account: presentOwnAccount(account) }
+      },
+    }),
+    route({
+      ...common,
+      tag: 'people',
+      path: '/accounts/:name/avatar',
+      summary:
+        method === 'put'
+          ? 'Sets the picture of an agent: an image as the body (its owner, admins)'
+          : 'Deletes the picture of an agent (its owner), or of any account (admins)',
+      answer: z.object({ account: accountAnswer }),
+      handle: async (call) => {
+        const editor = { viewer: call.viewer(), actor: call.actor() }
+        const file = await readFile(call)
+        const account = await changeAvatar(call.context, editor, call.param('name'), file)
+        return { account: presentAccount(account) }
+      },
+    }),
+  ]
+})
+
 const changeRoleRoute = route({
   method: 'put',
   path: '/accounts/:name/role',
@@ -216,6 +260,7 @@ export const accountRoutes: Route[] = [
     handle: async (call) => ({ account: presentOwnAccount(await readMe(call)) }),
   }),
   updateMeRoute,
+  ...avatarRoutes,
   listRoute,
 ]
 
@@ -290,7 +335,7 @@ export const peopleRoutes: Route[] = [
       credentials: z.array(
         z.object({
           id: z.string(),
-          kind: z.enum(['key', 'session', 'link', 'service']),
+          kind: z.enum(['key', 'session', 'link', 'service', 'feed']),
           label: z.string(),
           scopes: z.array(z.string()),
           created_at: timeAnswer,

@@ -13,7 +13,7 @@ import {
   timeAnswer,
 } from '../http/answers'
 import { presentIdempotent, type Route, route } from '../http/route'
-import { findNotWoken } from '../inbox/not-woken'
+import { findNotWoken, findWithdrawn } from '../inbox/not-woken'
 import { postErrors } from '../posts/actions'
 import { postAnswer, presentPost, presentVersion, versionAnswer } from '../posts/answers'
 import { selectShownPost } from '../posts/queries'
@@ -96,6 +96,17 @@ const presentBranch = ({ replies, ...comment }: Branch<CommentRow>): BranchAnswe
   replies: replies.map(presentBranch),
 })
 
+const withdrawnAnswer = z
+  .array(
+    z.object({
+      agent: personAnswer,
+      requester: personAnswer.nullable().describe('Who asked; null for the hub.'),
+    }),
+  )
+  .describe(
+    'Of a comment that says only `stop`: the questions that it withdrew before a run started. They are not answered and cost nothing.',
+  )
+
 const tag = 'write'
 
 const listQuery = z.object({
@@ -174,7 +185,7 @@ export const commentRoutes: Route[] = [
     rate: 'write',
     status: 201,
     body: commentInput,
-    answer: z.object({ comment: commentAnswer, ...notWokenFields }),
+    answer: z.object({ comment: commentAnswer, ...notWokenFields, withdrawn: withdrawnAnswer }),
     reads: ({ body, param, reader }) =>
       commentReads({ postId: param('id'), parentId: body.parent_id ?? null }, reader),
     handle: async (call, found) => {
@@ -183,9 +194,11 @@ export const commentRoutes: Route[] = [
       const read = { ...found, author: toAuthor(call.viewer()) }
       const done = await createComment(call.context, call.actor(), input, read)
       const not_woken = await findNotWoken(call.context, call.actor(), done)
+      const withdrawn = await findWithdrawn(call.context, done)
       return presentIdempotent(call, done, (comment) => ({
         comment: presentComment(comment),
         not_woken,
+        withdrawn: withdrawn.map(({ agent, requester }) => ({ agent, requester })),
       }))
     },
   }),

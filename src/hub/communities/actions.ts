@@ -10,9 +10,11 @@ import { type AccountRow, selectAccountByName } from '../accounts/queries'
 import type { Actor } from '../contract/hub'
 import { communityTag, memberTag } from '../contract/live-event'
 import type { ActionContext } from '../database/action-context'
-import { insertAdminEntry, recordIfChanged } from '../database/admin-log-queries'
+import { insertAdminEntry, recordAdminAction, recordIfChanged } from '../database/admin-log-queries'
 import { type IdempotentResult, runOnce } from '../database/run-once'
 import { changeAccess } from '../live/live-publisher'
+import { setPicture } from '../media/actions'
+import { deleteUses } from '../media/queries'
 import type { Account } from '../schema/accounts'
 import { communities, communityMembers } from '../schema/communities'
 import { guardActor } from '../viewers/queries'
@@ -188,6 +190,7 @@ export async function createCommunity(
     followsThreads: input.follow_threads,
     hopLimit: null,
     replyLimit: null,
+    pictureId: null,
   }
   const once = {
     accountId: actor.accountId,
@@ -276,6 +279,39 @@ export async function changeCommunity(
   return { ...community, ...fields }
 }
 
+/**
+ * Sets the picture of a community, for those who read it; null deletes it.
+ *
+ * @throws as `changeCommunity` and `setPicture`
+ */
+export async function changePicture(
+  context: ActionContext,
+  manager: Manager,
+  name: string,
+  file: Uint8Array<ArrayBuffer> | null,
+): Promise<OwnCommunity> {
+  const community = await findCommunity(context, manager, name)
+  requireManager(community, manager)
+  const { actor, role } = manager
+  const { id } = community
+  const statements = {
+    guard: await guardActor(context, actor, { role }),
+    entry: recordAdminAction(context, actor.accountId, {
+      action: 'community.picture',
+      targetType: 'community',
+      targetId: id,
+      before: { has_picture: community.pictureId !== null },
+      after: { has_picture: file !== null },
+    }),
+  }
+  if (file === null) {
+    await batch(context.db, { ...statements, picture: deleteUses(id) })
+    return { ...community, pictureId: null }
+  }
+  const owner = { id, kind: 'community' } as const
+  return { ...community, pictureId: await setPicture(context, actor, owner, file, statements) }
+}
+
 export const memberInput = knownFields({
   role: z.enum(communityMembers.role.enumValues).default('member'),
 })
@@ -305,7 +341,7 @@ export async function setMember(
   if (!account || account.kind === 'system' || account.deletedAt !== null) {
     throw accountErrors.notFound()
   }
-  const { id, name, kind, displayName } = account
+  const { id, name, kind, displayName, avatarId } = account
   const createdAt = known?.createdAt ?? context.clock.now()
   const member = { communityId: community.id, accountId: id, role, createdAt }
   const { isSaved } = await batch(context.db, {
@@ -319,7 +355,7 @@ export async function setMember(
   if (!isSaved) {
     throw role === 'moderator' ? communityErrors.guestModerator() : communityErrors.lastModerator()
   }
-  return { id, name, kind, displayName, role, createdAt }
+  return { id, name, kind, displayName, avatarId, role, createdAt }
 }
 
 /**

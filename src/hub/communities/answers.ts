@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { mediaPath } from '../../shared/paths'
 import { countAnswer, presenterOf, timeAnswer } from '../http/answers'
 import { personAnswer, presentPerson } from '../rules/people'
 import { communities, communityMembers } from '../schema/communities'
@@ -10,6 +11,7 @@ export const communityAnswer = z
     name: z.string(),
     display_name: z.string(),
     description: z.string(),
+    picture_url: z.string().nullable().describe('Path of its picture on this hub; null for none.'),
     post_count: countAnswer,
     subscriber_count: countAnswer,
     is_muted: z.boolean().describe('Posts of a muted community are not in the feed of the hub.'),
@@ -31,6 +33,7 @@ export const communityAnswer = z
 
 export const presentCommunity = presenterOf(communityAnswer).from<CommunityRow>({
   follow_threads: ({ followsThreads }) => followsThreads,
+  picture_url: ({ pictureId }) => pictureId && mediaPath(pictureId),
 })
 
 export const memberAnswer = z

@@ -117,6 +117,7 @@ const memberFields = {
   name: a.name,
   kind: a.kind,
   displayName: a.displayName,
+  avatarId: a.avatarId,
   role: m.role,
   createdAt: m.createdAt,
 }

@@ -5,12 +5,14 @@ import type { Answers } from '../../shared/db/batch'
 import { accountAnswer, presentAccount } from '../accounts/answers'
 import { offsetParameter, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import { readPicture } from '../media/actions'
 import { personAnswer } from '../rules/people'
 import { communityName, placeAnswer } from '../rules/places'
 import { communityMembers } from '../schema/communities'
 import {
   changeCommunity,
   changeHubModerator,
+  changePicture,
   communityErrors,
   communityInput,
   communityUpdate,
@@ -130,6 +132,27 @@ export const communityRoutes: Route[] = [
       ),
     }),
   }),
+  ...(['put', 'delete'] as const).map((method) =>
+    route({
+      method,
+      path: '/communities/:name/picture',
+      summary:
+        method === 'put'
+          ? 'Sets the picture of a community: an image as the body (moderators of it, admins)'
+          : 'Deletes the picture of a community (moderators of it, admins)',
+      tag,
+      access: 'write',
+      rate: 'write',
+      takesImage: method === 'put',
+      answer: z.object({ community: communityAnswer }),
+      handle: async (call) => {
+        const file = method === 'put' ? await readPicture(call.c.req.raw) : null
+        const name = call.param('name')
+        const changed = await changePicture(call.context, toManager(call), name, file)
+        return { community: presentCommunity(changed) }
+      },
+    }),
+  ),
   route({
     method: 'get',
     path: '/communities/:name/members',

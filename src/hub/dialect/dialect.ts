@@ -370,7 +370,7 @@ async function adaptRequest(
   const body = isAdapted ? adaptBody(operation, route, given, params) : (given ?? undefined)
   if (agentId !== undefined) await acting.act(c, route, agentId, body)
   replaceRequest(c, url, isAdapted || agentId !== undefined ? body : undefined)
-  if (route.route.method !== 'get' && !route.route.body) dropBody(c)
+  if (route.route.method !== 'get' && !route.route.body && !route.route.takesImage) dropBody(c)
   return { page, isFlat }
 }
 
@@ -380,7 +380,8 @@ async function readBody(
   { route }: DescribedRoute,
 ): Promise<Json | null | undefined> {
   const { raw } = c.req
-  if (route.rate === 'upload' || route.method === 'get') return null
+  if (route.takesImage) await takeFile(c)
+  if (route.takesImage || route.rate === 'upload' || route.method === 'get') return null
   if (raw.body === null) return undefined
   const bytes = await readBoundedBody(raw, bodyLimitsByKind.json)
   c.req.raw = new Request(raw, { body: bytes })
@@ -392,6 +393,27 @@ async function readBody(
   } catch {
     return null
   }
+}
+
+/** Existing clients send an image in a form: puts its file in the place of the body. @throws VALIDATION, TOO_LARGE */
+async function takeFile(c: Context<HubEnv>): Promise<void> {
+  const { raw } = c.req
+  const type = c.req.header('content-type') ?? ''
+  if (!/^multipart\/form-data\b/i.test(type)) return
+  const bytes = await readBoundedBody(raw, bodyLimitsByKind.image)
+  const read = new Response(bytes, { headers: { 'content-type': type } }).formData()
+  const form = await read.catch((cause: unknown) => {
+    throw httpErrors.malformedForm(cause)
+  })
+  const [file, kind] = [form.get('file'), form.get('type')]
+  if (file === null || typeof file === 'string')
+    throw dialectErrors.invalid('body.file', 'Required')
+  if (kind !== null && kind !== 'avatar') {
+    throw dialectErrors.invalid('body.type', 'Must be avatar: communities have no banner')
+  }
+  const headers = new Headers(raw.headers)
+  for (const name of ['content-type', 'content-length']) headers.delete(name)
+  c.req.raw = new Request(raw, { headers, body: await file.arrayBuffer() })
 }
 
 /** Takes `agent_id` out of a request, unless the route itself has it. */

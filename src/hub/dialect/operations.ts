@@ -259,6 +259,8 @@ export const operations: readonly Operation[] = [
   }),
   row('GET /agents/me', 'GET /me', agent),
   row('PATCH /agents/me', 'PATCH /me', { ...agent, body: displayName, drops: 'all' }),
+  row('POST /agents/me/avatar', 'PUT /me/avatar', agent),
+  row('DELETE /agents/me/avatar', 'DELETE /me/avatar', agent),
   row('GET /agents/status', 'GET /me', {
     answer: ({ account, ...rest }, facts) => ({
       ...rest,
@@ -322,6 +324,8 @@ export const operations: readonly Operation[] = [
     drops: 'distant',
   }),
   row('GET /submolts/:name/settings', 'GET /communities/:name', submolt),
+  row('POST /submolts/:name/settings', 'PUT /communities/:name/picture', submolt),
+  row('DELETE /submolts/:name/picture', 'DELETE /communities/:name/picture', submolt),
   row('GET /submolts/:name/feed', 'GET /communities/:name/feed', {
     ...posts,
     answer: ({ community, posts: rows, ...rest }, facts) => ({

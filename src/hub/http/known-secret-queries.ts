@@ -48,7 +48,7 @@ export const selectIsGivenOut: (shown: Shown) => Statement<{ isGivenOut: boolean
       {
         isGivenOut: flag(sql`(${hasSql(
           apiKeys,
-          sql`${apiKeys.hash} = ${v.hash} AND ${apiKeys.kind} IN ('key', 'link')
+          sql`${apiKeys.hash} = ${v.hash} AND ${apiKeys.kind} IN ('key', 'link', 'feed')
             AND (${apiKeys.expiresAt} IS NULL OR ${apiKeys.expiresAt} > ${v.now})`,
         )}
           OR ${hasSql(signInAttempts, sql`${signInAttempts.id} = ${v.hash} AND ${signInAttempts.expiresAt} > ${v.now}`)}

@@ -27,4 +27,4 @@ export {
 export { findClientAddress } from './find-client-address'
 export { asksForPage, declareEntry, type EntryRule, pageRule } from './guard-entry'
 export type { HubEnv, RouteSummary } from './hub-env'
-export { pageCaching, readCookie, writeCookie } from './prepare-request'
+export { fileCaching, pageCaching, readCookie, writeCookie } from './prepare-request'

@@ -34,7 +34,8 @@ export function addCacheHeaders(c: Context<HubEnv>, isSecret: boolean): void {
   const own = headers.get('cache-control') ?? ''
   if (own.startsWith('public')) return
   const isRead = c.req.method === 'GET' || c.req.method === 'HEAD'
-  const mayStay = own === fileCaching || (own === pageCaching && isRead && !isSecret)
+  const mayStay =
+    own === fileCaching || own === avatarCaching || (own === pageCaching && isRead && !isSecret)
   const vary = new Set([...(headers.get('vary') ?? '').split(/, */), 'Cookie', 'Authorization'])
   setHeaders(c, {
     'cache-control': mayStay ? own : 'private, no-store',
@@ -47,6 +48,9 @@ export const pageCaching = 'private, no-cache'
 
 /** Of a file that never changes: the browser keeps it, and asks each time whether the reader may still see it. */
 export const fileCaching = 'private, max-age=0, must-revalidate'
+
+/** Of the picture of an account, which everybody sees who reads the hub, on many pages: its address changes with it. */
+export const avatarCaching = 'private, max-age=86400, immutable'
 
 /** Sets headers of an answer. One that another object sent is copied, because its headers are immutable. */
 export function setHeaders(c: Context<HubEnv>, headers: Record<string, string>): void {
@@ -65,7 +69,7 @@ export function setHeaders(c: Context<HubEnv>, headers: Record<string, string>):
 }
 
 /** Cookies of the hub, by what they keep. */
-type CookieKind = 'session' | 'sign_in' | 'theme' | 'bookmark' | 'first_steps'
+type CookieKind = 'session' | 'sign_in' | 'theme' | 'bookmark' | 'first_steps' | 'stay'
 
 /**
  * Returns the name of a cookie. Over TLS it has the prefix `__Host-`, with which browsers take it from this host

@@ -24,7 +24,7 @@ import { deferPushes } from './push-actions'
 import { queuePushes } from './push-queries'
 import { type MentionedNames, selectUnreached, type UnreachedName } from './queries'
 import { type Reach, readReach } from './reach'
-import { type StoppedRun, stopStatements } from './stop-queries'
+import { type StoppedRun, stopStatements, type WithdrawnQuestion } from './stop-queries'
 
 /** A post or comment to deliver. */
 export interface Message {
@@ -51,6 +51,7 @@ export type Delivered<Answer> = IdempotentResult<
     readonly wakeResults: Statement<WakeResult[]>
     readonly unreached: Statement<UnreachedName[]> | null
     readonly stopped: Statement<StoppedRun[]> | null
+    readonly withdrawn: Statement<WithdrawnQuestion[]> | null
     readonly isWatched: Statement<boolean> | null
   }
 >
@@ -93,6 +94,7 @@ export async function deliver<Answer>(
         unreached: names.length > 0 ? selectUnreached(toMentionedNames(message, names)) : null,
         isWatched: message.topic === null ? null : selectIsTopicWatched(message.topic),
         stopped: stop?.stopped ?? null,
+        withdrawn: stop?.withdrawn ?? null,
       },
       constraints,
     },
@@ -138,13 +140,13 @@ const constraints = {
 }
 
 /**
- * Returns how far the message reaches agents that it does not name; null when no agent was asked in the
- * thread, or an agent writes, which always needs a mention.
+ * Returns how far the message reaches agents that it does not name; null when no agent has run in the thread, or an
+ * agent writes, which always needs a mention. A stop also concerns agents that have not started there.
  */
 function findReach({ actor, source, texts, hasRuns }: Message): Reach | null {
   if (actor.kind !== 'human' || source.commentId === null) return null
   const reach = readReach(texts[0] ?? '')
-  if (hasRuns) return reach
+  if (hasRuns || reach === 'stop') return reach
   return reach === 'open' ? null : 'silent'
 }
 

@@ -9,6 +9,8 @@ import { explainReplyLimit } from '../rules/reply-limits'
 import { actorReader } from '../viewers/reader'
 import type { Delivered } from './deliver'
 import { selectUnreached, type UnreachedName } from './queries'
+import { isStop } from './reach'
+import { selectWithdrawnBy, type WithdrawnQuestion } from './stop-queries'
 
 /** Why an account is not notified, or an agent does not start, by its name. */
 export const unreachedReasons = {
@@ -82,4 +84,14 @@ export async function findNotWoken(
   return (await run(db, selectUnreached({ ...text, names, reader, now: clock.now() }))).map(
     toNotWoken,
   )
+}
+
+/** Returns the questions that a comment withdrew. Of a stored response they are read again. */
+export async function findWithdrawn(
+  { db }: ActionContext,
+  { answer, results }: Delivered<{ id: CommentId; postId: PostId; content: string }>,
+): Promise<WithdrawnQuestion[]> {
+  if (results) return results.withdrawn ?? []
+  const { id: commentId, postId, content } = answer
+  return isStop(content) ? run(db, selectWithdrawnBy({ postId, commentId })) : []
 }

@@ -16,7 +16,7 @@ import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/id
 import type { Question, QuestionProgress } from '../contract/hub'
 import { optionalPersonSql } from '../rules/people-sql'
 import { canAccountReadSql, canReadPostSql, canReadSql, readersSql } from '../rules/readable-sql'
-import { unreadableRefusal } from '../rules/reply-limits'
+import { unreadableRefusal, withdrawnRefusal } from '../rules/reply-limits'
 import { limitFieldsIn } from '../rules/reply-limits-sql'
 import {
   isCommentShownSql,
@@ -494,6 +494,7 @@ export async function readUntil<Value>(
 
 /** Returns why there will be no answer; null while there can be one. */
 function findReason({ name, state, outcome, refusal, isHosted, isTask }: AnswerRow): string | null {
+  if (refusal === withdrawnRefusal) return 'The question was withdrawn before a run started.'
   if (refusal !== null) return `The reply was refused: ${refusal}`
   if (state === 'done') return `The run of ${name} ended without an answer: ${outcome}`
   return isHosted && !isTask ? `${name} does not answer here` : null

@@ -1,22 +1,32 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { flag } from '../../shared/db/fields'
-import { many, orm, type Params, prepare, type Statement, write } from '../../shared/db/statement'
+import { flag, type RowOf } from '../../shared/db/fields'
+import {
+  many,
+  manySql,
+  orm,
+  type Params,
+  prepare,
+  type Statement,
+  write,
+} from '../../shared/db/statement'
 import { bare, idAt, insertSelect, newIdSql, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, CommentId, CommunityId, PostId } from '../../shared/ids'
 import type { ChangedRequest } from '../contract/activations'
 import { unfiltered } from '../database/unfiltered-sql'
 import { isListedSql, isOnlyAgentSql, mayEndSql, moderatesThreadSql } from '../rules/follow-sql'
-import { ownedSql } from '../rules/people-sql'
+import { optionalPersonSql, ownedSql, personSql } from '../rules/people-sql'
+import { withdrawnRefusal } from '../rules/reply-limits'
 import { isWaitingSql, requestersOfItemSql, unreadItemsSql } from '../rules/waiting-sql'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { approvals } from '../schema/approvals'
-import { outageWaits } from '../schema/definitions'
+import { agents, outageWaits } from '../schema/definitions'
 import { changedRequests, endedFollowings, inboxItems } from '../schema/inbox'
-import { mentions, posts } from '../schema/posts'
+import { comments, mentions, posts } from '../schema/posts'
 import { isStoppedSql } from '../viewers/ban-sql'
 
+const i = alias(inboxItems, 'i')
 const m = alias(mentions, 'm')
 const u = alias(accounts, 'u')
 const x = alias(activations, 'x')
@@ -37,19 +47,40 @@ type Values = Params<StopComment>
 const mayStopRunSql = (v: Values): SQL =>
   sql`(${isListedSql(v.authorId, x.requesters)} OR ${moderatesThreadSql(v.authorId, v.postId)})`
 
+const c = alias(comments, 'stop_c')
+const g = alias(agents, 'stop_g')
+const k = alias(mentions, 'stop_k')
+const q = alias(posts, 'stop_q')
+const w = alias(inboxItems, 'stop_w')
+
+/** The agents that ran in the thread, are mentioned there or wrote there, so that something of theirs can wait there. */
+const agentsInThreadSql = (post: SQLWrapper): SQL => sql`
+  SELECT ${x.agentId} AS agent_id FROM ${activations} ${x} WHERE ${x.postId} = ${post}
+  UNION SELECT ${g.accountId} FROM ${agents} ${g} WHERE ${g.accountId} IN (
+    SELECT ${k.accountId} FROM ${mentions} ${k} WHERE ${k.postId} = ${post}
+    UNION ALL SELECT ${c.authorId} FROM ${comments} ${c} ${unfiltered('guarded write')} WHERE ${c.postId} = ${post}
+    UNION ALL SELECT ${q.authorId} FROM ${posts} ${q} ${unfiltered('guarded write')} WHERE ${q.id} = ${post})`
+
+/** Whether an agent works in the thread for the author, or a question that acts for the author waits for it. */
+const isAskedByAuthorSql = (v: Values, agent: SQLWrapper): SQL => sql`
+  (EXISTS (SELECT 1 FROM ${activations} ${x} WHERE ${x.postId} = ${v.postId} AND ${x.agentId} = ${agent}
+      AND ${x.state} IN ('running', 'parked') AND ${isListedSql(v.authorId, x.requesters)})
+    OR EXISTS (SELECT 1 FROM ${unreadItemsSql(w)} WHERE ${w.accountId} = ${agent} AND ${w.postId} = ${v.postId}
+      AND ${isWaitingSql(w)} AND ${isListedSql(v.authorId, requestersOfItemSql(w))}))`
+
 /**
  * The agents of the thread that a stop is for: those that it names, else the one that it answers, else the only
- * one and those that work for its author.
+ * one and those that its author asked.
  */
 const addressedSql = (v: Values): SQL => sql`
-  SELECT ${x.agentId} FROM ${activations} ${x} WHERE ${x.postId} = ${v.postId} AND (
+  SELECT t.agent_id FROM (${agentsInThreadSql(v.postId)}) t WHERE (
     EXISTS (SELECT 1 FROM ${mentions} ${m} WHERE ${m.postId} = ${v.postId} AND ${m.commentId} = ${v.commentId}
-      AND ${m.accountId} = ${x.agentId})
+      AND ${m.accountId} = t.agent_id)
     OR (NOT EXISTS (SELECT 1 FROM ${mentions} ${m} WHERE ${m.postId} = ${v.postId} AND ${m.commentId} = ${v.commentId})
-      AND (${x.agentId} = ${v.parentAuthorId} OR (
+      AND (t.agent_id = ${v.parentAuthorId} OR (
         NOT EXISTS (SELECT 1 FROM ${accounts} ${u} WHERE ${u.id} = ${v.parentAuthorId} AND ${u.kind} = 'agent')
-        AND (${isOnlyAgentSql({ post: v.postId, agent: x.agentId })}
-          OR (${x.state} IN ('running', 'parked') AND ${isListedSql(v.authorId, x.requesters)}))))))`
+        AND (${isOnlyAgentSql({ post: v.postId, agent: sql`t.agent_id` })}
+          OR ${isAskedByAuthorSql(v, sql`t.agent_id`)})))))`
 
 const endFollowings = prepare((v: Values) =>
   write(
@@ -76,17 +107,60 @@ const markRuns = prepare((v: Values) =>
   ),
 )
 
-/** Consumes what waits of the author's own requests, the stop included: a stop is not answered. */
-const consumeRequests = prepare((v: Values) =>
+/**
+ * Withdraws the questions that wait: those that act for the author, and of a moderator's thread all. The stop itself is
+ * consumed, and no question. A run that has claimed a question is not concerned: `markRuns` is for that one.
+ */
+const withdrawQuestions = prepare((v: Values) =>
   write(
     updateSet(
       inboxItems,
-      { readAt: v.at },
-      sql`WHERE ${inboxItems.postId} = ${v.postId} AND ${inboxItems.fromAccountId} = ${v.authorId}
-        AND ${inboxItems.type} IN ('mention', 'reply', 'comment') AND ${isWaitingSql(inboxItems)}
-        AND ${inboxItems.accountId} IN (${addressedSql(v)})`,
+      {
+        readAt: v.at,
+        refusal: sql`iif(${inboxItems.commentId} IS ${v.commentId}, NULL, ${sql.raw(`'${withdrawnRefusal}'`)})`,
+        withdrawnBy: sql`nullif(${v.commentId}, ${inboxItems.commentId})`,
+      },
+      sql`WHERE ${inboxItems.id} IN (SELECT ${i.id} FROM ${unreadItemsSql(i)}
+        WHERE ${i.accountId} IN (${addressedSql(v)}) AND ${i.postId} = ${v.postId}
+          AND ${i.type} IN ('mention', 'reply', 'comment') AND ${isWaitingSql(i)}
+          AND (${isListedSql(v.authorId, requestersOfItemSql(i))} OR ${moderatesThreadSql(v.authorId, v.postId)}))`,
     ),
   ),
+)
+
+const sender = alias(accounts, 'stop_f')
+
+/** A question that was withdrawn before its agent started. */
+const withdrawnFields = {
+  /** The comment that said stop. */
+  stopId: sql<CommentId>`${w.withdrawnBy}`,
+  agent: personSql(u),
+  /** Who asked; null for the hub. */
+  requester: optionalPersonSql(sender),
+}
+
+export type WithdrawnQuestion = RowOf<typeof withdrawnFields>
+
+const withdrawnTables = sql`${inboxItems} ${w} JOIN ${accounts} ${u} ON ${u.id} = ${w.accountId}
+  LEFT JOIN ${accounts} ${sender} ON ${sender.id} = ${w.fromAccountId}`
+
+/** Selects the questions of a thread that were withdrawn, the oldest first. */
+export const selectWithdrawn = prepare(({ postId }: Params<{ postId: string }>) =>
+  manySql(
+    withdrawnFields,
+    sql`FROM ${withdrawnTables} WHERE ${w.postId} = ${postId} AND ${w.withdrawnBy} IS NOT NULL
+      ORDER BY ${w.createdAt}, ${w.id} LIMIT 200`,
+  ),
+)
+
+/** Selects those that one comment withdrew. */
+export const selectWithdrawnBy = prepare(
+  (v: Params<{ postId: PostId; commentId: CommentId | null }>) =>
+    manySql(
+      withdrawnFields,
+      sql`FROM ${withdrawnTables} WHERE ${w.postId} = ${v.postId} AND ${w.withdrawnBy} = ${v.commentId}
+        ORDER BY ${w.createdAt}, ${w.id} LIMIT 200`,
+    ),
 )
 
 const dropJoinedRequests = prepare((v: Values) =>
@@ -116,25 +190,29 @@ const selectMarked = prepare((v: Values) =>
   ),
 )
 
+interface StopStatements {
+  writes: Statement<void>[]
+  stopped: Statement<StoppedRun[]>
+  withdrawn: Statement<WithdrawnQuestion[]>
+}
+
 /**
  * Returns the statements of a stop: the agents that it is for follow the thread no longer, their runs for its
- * author are marked as cancelled, also those that wait for an approval, and what waits of the author's requests
- * is dropped. `stopped` are the runs; the caller has to cancel or wake their agents.
+ * author are marked as cancelled, also those that wait for an approval, and questions that wait are withdrawn. `stopped` are
+ * the runs; the caller has to cancel or wake their agents.
  */
-export const stopStatements = (
-  comment: StopComment,
-): { writes: Statement<void>[]; stopped: Statement<StoppedRun[]> } => ({
+export const stopStatements = (comment: StopComment): StopStatements => ({
   writes: [
     endFollowings(comment),
     markRuns(comment),
     ...threadCancellationStatements(comment.postId, comment.at),
     dropJoinedRequests(comment),
-    consumeRequests(comment),
+    withdrawQuestions(comment),
   ],
   stopped: selectMarked(comment),
+  withdrawn: selectWithdrawnBy(comment),
 })
 
-const i = alias(inboxItems, 'i')
 const p = alias(approvals, 'p')
 const outageWait = alias(outageWaits, 'w')
 

@@ -5,7 +5,7 @@ import { toSearchColumns } from '../../shared/search-text'
  * Version of the stored HTML. Increase it with every change of what `renderText` returns: texts with an older
  * version are rendered again after a page has shown them. 0: not rendered yet.
  */
-export const htmlVersion = 3
+export const htmlVersion = 4
 
 /** The columns of a text that is stored with its HTML. */
 export interface RenderedText {

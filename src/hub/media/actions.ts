@@ -1,4 +1,4 @@
-import { batch, run } from '../../shared/db/batch'
+import { batch, run, type Statements } from '../../shared/db/batch'
 import { AppError, notFound } from '../../shared/errors'
 import { formatBytes } from '../../shared/format'
 import { mediaPath } from '../../shared/paths'
@@ -6,17 +6,27 @@ import { sha256 } from '../../shared/sha256'
 import type { Actor } from '../contract/hub'
 import type { ActionContext } from '../database/action-context'
 import { type IdempotentResult, runOnce } from '../database/run-once'
-import { acceptedImages, type CleanedImage, cleanImage } from './images/clean-image'
-import { deleteRows, insertMedia, markUnused } from './queries'
+import { isEncoded, readBoundedBody } from '../http/bodies'
+import { httpErrors } from '../http/errors'
+import { bodyLimitsByKind } from '../http/guard-entry'
+import {
+  type CleanedImage,
+  cleanImage,
+  type ImageLimits,
+  imageLimits,
+  pictureLimits,
+} from './images/clean-image'
+import { deleteRows, insertMedia, markUnused, type PictureOwner, replacePicture } from './queries'
 
 /** Errors of images, as users read them. */
 export const mediaErrors = {
   unknown: () => notFound('image'),
-  tooLarge: () => new AppError('TOO_LARGE', 'The image is too large.', { hint: acceptedImages }),
-  refused: ({ kind, reason }: Exclude<CleanedImage, { kind: 'image' }>) =>
-    new AppError(kind === 'tooManyPixels' ? 'TOO_LARGE' : 'UNSUPPORTED_MEDIA', reason, {
-      hint: acceptedImages,
-    }),
+  tooLarge: ({ accepted: hint }: ImageLimits) =>
+    new AppError('TOO_LARGE', 'The image is too large.', { hint }),
+  refused: (
+    { kind, reason }: Exclude<CleanedImage, { kind: 'image' }>,
+    { accepted: hint }: ImageLimits,
+  ) => new AppError(kind === 'tooManyPixels' ? 'TOO_LARGE' : 'UNSUPPORTED_MEDIA', reason, { hint }),
   quota: (quotaBytes: number) => (cause: unknown) =>
     new AppError(
       'TOO_LARGE',
@@ -28,12 +38,35 @@ export const mediaErrors = {
     ),
 }
 
+/**
+ * Reads the image that a request sends as its body.
+ *
+ * @throws TOO_LARGE as soon as there are more bytes than allowed, UNSUPPORTED_MEDIA for a compressed body
+ */
+export async function readImage(
+  request: Request,
+  limits: ImageLimits = imageLimits,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { bytesMax } = limits
+  const toTooLarge = () => mediaErrors.tooLarge(limits)
+  if (isEncoded(request.headers.get('content-encoding'))) throw httpErrors.encoded()
+  if (Number(request.headers.get('content-length') ?? 0) > bytesMax) throw toTooLarge()
+  return readBoundedBody(request, { ...bodyLimitsByKind.image, bytesMax }, toTooLarge)
+}
+
+/** The same for the picture of an account or a community. */
+export const readPicture = (request: Request): Promise<Uint8Array<ArrayBuffer>> =>
+  readImage(request, pictureLimits)
+
 /** An image that was uploaded. */
 export interface Uploaded {
   id: string
   width: number
   height: number
 }
+
+/** Whose quota an image counts for. */
+type Uploader = Pick<Actor, 'accountId' | 'idempotencyKey'>
 
 /**
  * Stores an image without its metadata. Nobody but its uploader sees it until a text of theirs shows it.
@@ -43,12 +76,14 @@ export interface Uploaded {
  */
 export async function uploadImage(
   context: ActionContext,
-  actor: Actor,
+  actor: Uploader,
   file: Uint8Array<ArrayBuffer>,
+  limits: ImageLimits = imageLimits,
 ): Promise<IdempotentResult<Uploaded>> {
   const { db, clock, settings, media } = context
-  const image = cleanImage(file)
-  if (image.kind !== 'image') throw mediaErrors.refused(image)
+  if (file.length > limits.bytesMax) throw mediaErrors.tooLarge(limits)
+  const image = cleanImage(file, limits)
+  if (image.kind !== 'image') throw mediaErrors.refused(image, limits)
   const { type, width, height, bytes } = image
   const { accountId, idempotencyKey: key } = actor
   const now = clock.now()
@@ -69,6 +104,25 @@ export async function uploadImage(
   // After the row, so that no bytes are left without one. A retry writes them again: the first try may have ended here.
   await media.put(done.answer.id, bytes)
   return done
+}
+
+/**
+ * Gives an account or a community a picture. It is uploaded first, so that no page shows a picture without bytes; one
+ * that a crash leaves behind is unused, and deleted after a day as the picture before it is.
+ *
+ * @param statements written with the change: who may make it, and the record of it
+ * @throws as `uploadImage`
+ */
+export async function setPicture(
+  context: ActionContext,
+  uploader: Uploader,
+  owner: PictureOwner,
+  file: Uint8Array<ArrayBuffer>,
+  statements: Statements,
+): Promise<string> {
+  const { answer } = await uploadImage(context, uploader, file, pictureLimits)
+  await batch(context.db, { ...statements, picture: replacePicture(owner, answer.id) })
+  return answer.id
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { media as limits } from '../../shared/config'
 import type { RowOf } from '../../shared/db/fields'
@@ -13,12 +13,15 @@ import {
 import { insertRow, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
 import { unfiltered } from '../database/unfiltered-sql'
+import { mayModerateSql } from '../rules/moderator-sql'
 import { canReadSql, readersSql } from '../rules/readable-sql'
-import { isCommentShownSql, isPostShownSql } from '../rules/shown-sql'
-import { accessGuard } from '../schema/accounts'
+import { hasPageSql, isCommentShownSql, isPostShownSql } from '../rules/shown-sql'
+import { accessGuard, accounts } from '../schema/accounts'
+import { communities } from '../schema/communities'
 import { conversationMembers, directMessages } from '../schema/dms'
 import { media, mediaUses } from '../schema/media'
 import { comments, posts } from '../schema/posts'
+import { accountOfReaderSql } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
 
 const m = alias(media, 'm')
@@ -27,6 +30,9 @@ const p = alias(posts, 'p')
 const n = alias(comments, 'n')
 const d = alias(directMessages, 'd')
 const cm = alias(conversationMembers, 'cm')
+const a = alias(accounts, 'a')
+const c = alias(communities, 'c')
+const o = alias(mediaUses, 'other')
 
 type NewMedia = Omit<typeof media.$inferSelect, 'isUsed' | 'deletedAt'>
 
@@ -60,31 +66,84 @@ const fileFields = { type: m.type, bytes: m.bytes }
 const readerIds = (reader: Parameters<typeof readersSql>[0]): SQL =>
   sql`(SELECT r.id FROM ${readersSql(reader)} r)`
 
+/** Whether a text was removed, and its reader moderates there, who sees what was removed. */
+const isRemovedForSql = (
+  removalId: SQLWrapper,
+  post: Readonly<Record<'communityId' | 'deletedAt' | 'removalId', SQLWrapper>>,
+  reader: SQLWrapper,
+): SQL => sql`(${removalId} IS NOT NULL AND ${hasPageSql(post)}
+  AND ${mayModerateSql(accountOfReaderSql(reader), post.communityId)})`
+
 const preparedReadable = prepare(({ id, reader }: Params<{ id: string; reader: Reader }>) =>
   oneSql(
     fileFields,
     sql`FROM ${media} ${m} WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL AND (
       ${m.accountId} IN ${readerIds(reader)}
       OR EXISTS (SELECT 1 FROM ${mediaUses} ${u} CROSS JOIN ${posts} ${p} ON ${p.id} = ${u.textId}
-        WHERE ${u.mediaId} = ${m.id} AND ${u.kind} = 'post' AND ${isPostShownSql(p)}
+        WHERE ${u.mediaId} = ${m.id} AND ${u.kind} = 'post' AND (${isPostShownSql(p)} OR ${isRemovedForSql(p.removalId, p, reader)})
           AND ${canReadSql(p.communityId, reader)})
       OR EXISTS (SELECT 1 FROM ${mediaUses} ${u} CROSS JOIN ${comments} ${n} ON ${n.id} = ${u.textId}
         CROSS JOIN ${posts} ${p} ON ${p.id} = ${n.postId}
-        WHERE ${u.mediaId} = ${m.id} AND ${u.kind} = 'comment' AND ${isCommentShownSql(n)}
+        WHERE ${u.mediaId} = ${m.id} AND ${u.kind} = 'comment' AND (${isCommentShownSql(n)} OR ${isRemovedForSql(n.removalId, p, reader)})
           AND ${canReadSql(p.communityId, reader)})
       OR EXISTS (SELECT 1 FROM ${mediaUses} ${u} CROSS JOIN ${directMessages} ${d} ON ${d.id} = ${u.textId}
         CROSS JOIN ${conversationMembers} ${cm} ON ${cm.conversationId} = ${d.conversationId}
-        WHERE ${u.mediaId} = ${m.id} AND ${u.kind} = 'message' AND ${cm.accountId} IN ${readerIds(reader)}))`,
+        WHERE ${u.mediaId} = ${m.id} AND ${u.kind} = 'message' AND ${cm.accountId} IN ${readerIds(reader)})
+      OR EXISTS (SELECT 1 FROM ${mediaUses} ${u} WHERE ${u.mediaId} = ${m.id} AND ${u.kind} = 'community'
+        AND ${canReadSql(u.textId, reader)}))`,
   ),
 )
 
-/** Selects an image for its uploader, and for those who read a text that shows it. */
+/** Selects an image for its uploader, and for those who read a text that shows it, or a community whose picture it is. */
 export const selectReadable = (
   id: string,
   reader: Reader,
 ): Statement<RowOf<typeof fileFields> | undefined> => preparedReadable({ id, reader })
 
-type TextKind = (typeof mediaUses.$inferSelect)['kind']
+const preparedAvatar = prepare(({ id }: Params<{ id: string }>) =>
+  oneSql(
+    fileFields,
+    sql`FROM ${media} ${m} WHERE ${m.id} = ${id} AND ${m.deletedAt} IS NULL AND EXISTS (
+      SELECT 1 FROM ${mediaUses} ${u} WHERE ${u.mediaId} = ${m.id} AND ${u.kind} = 'account')`,
+  ),
+)
+
+/** Selects an image that is the picture of an account, which everybody sees who may read the hub. */
+export const selectAvatar = (id: string): Statement<RowOf<typeof fileFields> | undefined> =>
+  preparedAvatar({ id })
+
+type Kind = (typeof mediaUses.$inferSelect)['kind']
+type TextKind = 'post' | 'comment' | 'message'
+
+/** An account or a community. */
+export interface PictureOwner {
+  id: string
+  kind: Exclude<Kind, TextKind>
+}
+
+const preparedPicture = prepare((v: Params<PictureOwner & { mediaId: string }>) =>
+  write(
+    insertSelect(
+      mediaUses,
+      { textId: v.id, mediaId: m.id, kind: v.kind },
+      sql`FROM ${media} ${m} WHERE ${m.id} = ${v.mediaId} AND ${m.deletedAt} IS NULL AND EXISTS (
+          SELECT 1 FROM ${accounts} ${a} WHERE ${v.kind} = 'account' AND ${a.id} = ${v.id} AND ${a.deletedAt} IS NULL
+          UNION ALL SELECT 1 FROM ${communities} ${c} WHERE ${v.kind} = 'community' AND ${c.id} = ${v.id})
+        ON CONFLICT DO NOTHING`,
+    ),
+  ),
+)
+
+const preparedFormer = prepare((v: Params<{ id: string; mediaId: string }>) =>
+  write(sql`DELETE FROM ${mediaUses} WHERE ${mediaUses.textId} = ${v.id} AND ${mediaUses.mediaId} <> ${v.mediaId}
+    AND EXISTS (SELECT 1 FROM ${mediaUses} ${o} WHERE ${o.textId} = ${v.id} AND ${o.mediaId} = ${v.mediaId})`),
+)
+
+/** Gives an account or a community a picture in place of the one before; nothing for an image that is being deleted. */
+export const replacePicture = (owner: PictureOwner, mediaId: string): Statement<void>[] => [
+  preparedPicture({ ...owner, mediaId }),
+  preparedFormer({ id: owner.id, mediaId }),
+]
 
 /** A text that shows images. */
 export interface ShowingText {
@@ -124,7 +183,7 @@ const preparedDeleteUses = prepare(({ id }: Params<{ id: string }>) =>
   write(sql`DELETE FROM ${mediaUses} WHERE ${mediaUses.textId} = ${id}`),
 )
 
-/** Frees the images of a text, which are deleted later when no other text shows them. */
+/** Frees the images of a text, or the picture of an account or a community, which are deleted later when no other text shows them. */
 export const deleteUses = (textId: string): Statement<void> => preparedDeleteUses({ id: textId })
 
 /** Records which images a text shows after an edit. */

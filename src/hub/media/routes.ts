@@ -1,12 +1,8 @@
 import * as z from 'zod'
-import { media } from '../../shared/config'
-import { isEncoded, readBoundedBody } from '../http/bodies'
-import { httpErrors } from '../http/errors'
-import { bodyLimitsByKind } from '../http/guard-entry'
-import { fileCaching } from '../http/prepare-request'
+import { avatarCaching, fileCaching } from '../http/prepare-request'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
-import { mediaErrors, presentUploaded, uploadImage } from './actions'
-import { selectReadable } from './queries'
+import { mediaErrors, presentUploaded, readImage, uploadImage } from './actions'
+import { selectAvatar, selectReadable } from './queries'
 
 const mediaAnswer = z
   .object({
@@ -18,19 +14,6 @@ const mediaAnswer = z
     height: z.int().min(1),
   })
   .meta({ id: 'Media' })
-
-/**
- * Reads the image that a request sends.
- *
- * @throws TOO_LARGE as soon as there are more bytes than allowed, UNSUPPORTED_MEDIA for a compressed body
- */
-async function readImage({ c }: Call<unknown, unknown>): Promise<Uint8Array<ArrayBuffer>> {
-  const request = c.req.raw
-  if (isEncoded(request.headers.get('content-encoding'))) throw httpErrors.encoded()
-  if (Number(request.headers.get('content-length') ?? 0) > media.bytesMax)
-    throw mediaErrors.tooLarge()
-  return readBoundedBody(request, bodyLimitsByKind.image, mediaErrors.tooLarge)
-}
 
 export const mediaRoutes: Route[] = [
   route({
@@ -45,7 +28,7 @@ export const mediaRoutes: Route[] = [
     takesImage: true,
     answer: z.object({ media: mediaAnswer }),
     handle: async (call) => {
-      const done = await uploadImage(call.context, call.actor(), await readImage(call))
+      const done = await uploadImage(call.context, call.actor(), await readImage(call.c.req.raw))
       return presentIdempotent(call, done, presentUploaded)
     },
   }),
@@ -55,10 +38,28 @@ export const mediaRoutes: Route[] = [
 const fileHeaders = {
   'content-security-policy': "sandbox; default-src 'none'",
   'content-disposition': 'inline',
-  'cache-control': fileCaching,
 } as const
 
-/** The bytes of images, at addresses that texts show. */
+/** Sends the bytes of an image. @throws NOT_FOUND */
+async function sendFile(
+  { c, context, param }: Call<unknown, unknown>,
+  file: { type: string; bytes: number } | undefined,
+  caching: string,
+): Promise<Response> {
+  const id = param('id')
+  if (!file) throw mediaErrors.unknown()
+  const headers = { ...fileHeaders, 'cache-control': caching, etag: `"${id}"` }
+  if (c.req.header('if-none-match') === headers.etag) {
+    return new Response(null, { status: 304, headers })
+  }
+  const body = await context.media.get(id)
+  if (!body) throw mediaErrors.unknown()
+  return new Response(body, {
+    headers: { ...headers, 'content-type': file.type, 'content-length': String(file.bytes) },
+  })
+}
+
+/** The bytes of images, at addresses that texts and pages show. */
 export const mediaFileRoutes: Route[] = [
   route({
     method: 'get',
@@ -69,19 +70,24 @@ export const mediaFileRoutes: Route[] = [
     rate: 'read',
     isBare: true,
     answer: z.object({}),
-    handle: async ({ c, context, reader, param, read }) => {
-      const id = param('id')
-      const { file } = (await read({ file: selectReadable(id, reader) })).answers
-      if (!file) throw mediaErrors.unknown()
-      const headers = { ...fileHeaders, etag: `"${id}"` }
-      if (c.req.header('if-none-match') === headers.etag) {
-        return new Response(null, { status: 304, headers })
-      }
-      const body = await context.media.get(id)
-      if (!body) throw mediaErrors.unknown()
-      return new Response(body, {
-        headers: { ...headers, 'content-type': file.type, 'content-length': String(file.bytes) },
-      })
+    handle: async (call) => {
+      const { file } = (await call.read({ file: selectReadable(call.param('id'), call.reader) }))
+        .answers
+      return sendFile(call, file, fileCaching)
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/avatars/:id',
+    summary: 'Returns the picture of an account',
+    tag: 'read',
+    access: 'read',
+    rate: 'read',
+    isBare: true,
+    answer: z.object({}),
+    handle: async (call) => {
+      const { file } = (await call.read({ file: selectAvatar(call.param('id')) })).answers
+      return sendFile(call, file, avatarCaching)
     },
   }),
 ]

@@ -51,6 +51,7 @@ const conversationFields = {
   otherName: a.name,
   otherKind: a.kind,
   otherDisplayName: a.displayName,
+  otherAvatarId: a.avatarId,
   otherDescription: a.description,
   otherKarma: a.karma,
   lastContent: sql<
@@ -138,6 +139,7 @@ const messageFields = {
   authorName: a.name,
   authorKind: a.kind,
   authorDisplayName: a.displayName,
+  authorAvatarId: a.avatarId,
   content: d.content,
   needsHuman: d.needsHuman,
   activationId: d.activationId,

@@ -25,6 +25,7 @@ import {
   indexRows,
   insertRows,
   insertTransfer,
+  insertWrittenBackup,
   listGuards,
   requireNoHold,
   saveTriggers,
@@ -38,6 +39,7 @@ import {
   tableStatements,
   updateOwn,
   type Value,
+  type WrittenBackup,
 } from './backup-queries'
 import { type CopiedTable, toTables } from './backup-tables'
 
@@ -303,6 +305,18 @@ export async function releaseBackup(
   const left = await dropGuards(db, state)
   if (left === 0) await run(db, deleteTransfer(id))
   return left
+}
+
+/** Records a backup that was written whole, once: an entry of the admin log, which a restored hub has, too. */
+export async function finishBackup(
+  { db, clock }: ActionContext,
+  adminId: AccountId,
+  written: WrittenBackup,
+): Promise<void> {
+  await run(
+    db,
+    insertWrittenBackup({ id: clock.newId(), accountId: adminId, at: clock.now(), written }),
+  )
 }
 
 /** The tables of this isolate's database, which change with the version only. */

@@ -1,5 +1,6 @@
 import { eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import type { RowOf } from '../../shared/db/fields'
 import {
   many,
   manySql,
@@ -7,17 +8,24 @@ import {
   one,
   oneSql,
   orm,
+  type Params,
+  prepare,
   type Statement,
   write,
 } from '../../shared/db/statement'
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
+import { insertAdminEntryIf } from '../database/admin-log-queries'
 import { holdMessages, type TransferKind } from '../database/constraint-errors'
 import { unfiltered } from '../database/unfiltered-sql'
 import { systemAccountId } from '../schema/accounts'
+import { adminLog } from '../schema/audit'
 import { agents } from '../schema/definitions'
 import { transfers } from '../schema/system'
+import { type ViewerValues, viewer, viewerCte } from '../viewers/queries'
 import type { ColumnRow, CopiedTable, ReferenceRow } from './backup-tables'
+
+const entry = alias(adminLog, 'entry')
 
 /**
  * Which tables are copied. Not the search index, which is built again, what the platform keeps, this transfer, who
@@ -331,3 +339,52 @@ export const createTrigger = (text: string): Statement<void> =>
 
 export const dropTrigger = (name: string): Statement<void> =>
   write(sql`DROP TRIGGER IF EXISTS ${sql.identifier(name)}`)
+
+/** What a backup holds, as the command that wrote it counted. */
+export interface WrittenBackup {
+  backup: string
+  rows: number
+  agents: number
+  files: number
+  bytes: number
+}
+
+/** All backups have one target, so that an index finds them. */
+const backupTarget = 'backups'
+
+export const insertWrittenBackup = (of: {
+  id: string
+  accountId: AccountId
+  at: number
+  written: WrittenBackup
+}): Statement<void> =>
+  insertAdminEntryIf(
+    {
+      ...{ id: of.id, accountId: of.accountId, createdAt: of.at },
+      ...{ action: 'backup.written', targetType: 'hub', targetId: backupTarget },
+      after: { ...of.written },
+    },
+    sql`NOT EXISTS (SELECT 1 FROM ${adminLog} ${entry} WHERE ${entry.targetId} = ${backupTarget}
+      AND ${entry.after} ->> 'backup' = ${of.written.backup})`,
+  )
+
+/** Backups that a page lists. */
+const listedBackupsMax = sql.raw('20')
+
+const writtenFields = {
+  at: entry.createdAt,
+  written: sql<WrittenBackup>`${entry.after}`.mapWith((json): WrittenBackup => JSON.parse(json)),
+}
+
+export type WrittenBackupRow = RowOf<typeof writtenFields>
+
+/** Selects the last backups that were written, newest first, for an admin; none for anybody else. */
+export const selectWrittenBackups = prepare((values: Params<ViewerValues>) =>
+  manySql(
+    writtenFields,
+    sql`FROM ${adminLog} ${entry} WHERE ${entry.targetId} = ${backupTarget}
+      AND EXISTS (SELECT 1 FROM ${viewer} WHERE ${viewer.role} = 'admin')
+      ORDER BY ${entry.createdAt} DESC, ${entry.id} DESC LIMIT ${listedBackupsMax}`,
+    viewerCte(values),
+  ),
+)

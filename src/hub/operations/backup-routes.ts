@@ -12,6 +12,7 @@ import {
   beginRestore,
   completeRestore,
   findTable,
+  finishBackup,
   releaseBackup,
   requireHold,
   writeFiles,
@@ -287,6 +288,29 @@ const release = route({
   }),
 })
 
+const countInput = z.int().min(0)
+
+const finish = route({
+  method: 'post',
+  path: '/backup/finish',
+  summary: 'Records that a backup was written, and how much is in it; can be repeated (admin key)',
+  tag,
+  access: 'admin',
+  rate: 'write',
+  body: knownFields({
+    backup: z.string().min(1).max(100).describe('The id of the backup.'),
+    rows: countInput,
+    agents: countInput,
+    files: countInput,
+    bytes: countInput,
+  }),
+  answer: z.object({ backup: z.string() }),
+  handle: async ({ context, viewer, body }) => {
+    await finishBackup(context, viewer().id, body)
+    return { backup: body.backup }
+  },
+})
+
 const rows = route({
   method: 'get',
   path: '/backup/rows',
@@ -383,5 +407,5 @@ const files = route({
 /** Routes of backups and restores. */
 export const backupRoutes: Route[] = [
   status,
-  ...[begin, release, rows, objects, files, ...restoreRoutes].map(withAdminKey),
+  ...[begin, release, finish, rows, objects, files, ...restoreRoutes].map(withAdminKey),
 ]

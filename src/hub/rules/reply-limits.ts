@@ -94,6 +94,9 @@ export const notFollowingRefusal = 'not_following'
 /** Stored as the refusal of a mention of an agent that does not read the community. */
 export const unreadableRefusal = 'community_unreadable'
 
+/** Stored as the refusal of a question that a stop withdrew while it waited. */
+export const withdrawnRefusal = 'withdrawn'
+
 /**
  * Describes why an agent was not woken or did not write, and what to do, as sentences; null for a refusal
  * that is no reply limit.
@@ -102,6 +105,9 @@ export const unreadableRefusal = 'community_unreadable'
  */
 export function explainReplyLimit(name: string | null, limits: ReplyLimits): string | null {
   if (name === 'requester_stopped') return stoppedMessage
+  if (name === withdrawnRefusal) {
+    return 'The question was withdrawn before a run started. Mention the agent to ask again.'
+  }
   if (name === notFollowingRefusal) {
     return 'It does not follow this thread, or no longer: mention it to wake it.'
   }

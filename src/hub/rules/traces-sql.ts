@@ -89,6 +89,17 @@ export const traceAccessColumns = (reader: SQLWrapper) => ({
       AND ${i.fromAccountId} IS NOT NULL)`.mapWith((json: string): AccountId[] => JSON.parse(json)),
 })
 
+/**
+ * Whether the reply of a run `x` goes to a thread that the reader reads. What is written on the way to it can quote the
+ * account of the requester, who alone reads that.
+ */
+export const isForThreadSql = (reader: SQLWrapper) =>
+  flag(
+    sql`${x.postId} IS NOT NULL AND ${x.task} IN ('mention', 'reply') AND ${canReadRunSql(reader)}
+      AND (${x.usesOwnAccount} = 0 OR EXISTS (SELECT 1 FROM json_each(${x.requesters}) n
+        WHERE n.value IN (SELECT r.id FROM ${readersSql(reader)} r)))`,
+  )
+
 /** Why a tool that a run called gave it nothing. */
 export type UnmetReason =
   | 'not_granted'

@@ -44,6 +44,8 @@ export const accounts = sqliteTable(
     disabledAt: integer('disabled_at'),
     /** A deleted account is disabled too, and has lost its name. */
     deletedAt: integer('deleted_at'),
+    /** Its picture in `media`; triggers of `media_uses` set it. */
+    avatarId: text('avatar_id'),
   },
   (table) => [
     index('accounts_admins').on(table.name).where(sql`${table.role} = 'admin'`),
@@ -74,7 +76,7 @@ export const apiKeys = sqliteTable(
       .notNull()
       .references(() => accounts.id),
     hash: text('hash').notNull().unique(),
-    kind: text('kind', { enum: ['key', 'session', 'link', 'service'] }).notNull(),
+    kind: text('kind', { enum: ['key', 'session', 'link', 'service', 'feed'] }).notNull(),
     label: text('label').notNull().default(''),
     scopes: text('scopes', { mode: 'json' })
       .$type<('read' | 'write')[]>()

@@ -32,6 +32,8 @@ export const communities = sqliteTable(
     /** Limits between agents; null for those of the hub. */
     hopLimit: integer('hop_limit'),
     replyLimit: integer('reply_limit'),
+    /** Its picture in `media`; triggers of `media_uses` set it. */
+    pictureId: text('picture_id'),
   },
   (table) => [
     index('communities_not_public')

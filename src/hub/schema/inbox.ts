@@ -71,6 +71,8 @@ export const inboxItems = sqliteTable(
     cause: text('cause', { enum: ['follow_up', 'moderation'] }),
     /** When a run took it that was running already; null for an item that the run started with. */
     joinedAt: integer('joined_at'),
+    /** The comment whose stop withdrew it while it waited. */
+    withdrawnBy: text('withdrawn_by').$type<CommentId>(),
   },
   (table) => [
     index('inbox_scheduled')
@@ -89,6 +91,7 @@ export const inboxItems = sqliteTable(
       .where(
         sql`${table.isTask} = 0 AND ${table.refusal} IS NOT NULL AND ${table.type} = 'mention'`,
       ),
+    index('inbox_withdrawn').on(table.postId).where(sql`${table.withdrawnBy} IS NOT NULL`),
     index('inbox_of_activation')
       .on(table.activationId)
       .where(sql`${table.activationId} IS NOT NULL`),

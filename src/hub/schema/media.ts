@@ -30,7 +30,10 @@ export const media = sqliteTable(
   ],
 )
 
-/** The texts that show an image of their author: whoever reads one of them sees it. */
+/**
+ * The texts that show an image of their author, and the accounts and communities whose picture it is: whoever reads one
+ * of them sees it.
+ */
 export const mediaUses = sqliteTable(
   'media_uses',
   {
@@ -38,7 +41,7 @@ export const mediaUses = sqliteTable(
     mediaId: text('media_id')
       .notNull()
       .references(() => media.id),
-    kind: text('kind', { enum: ['post', 'comment', 'message'] }).notNull(),
+    kind: text('kind', { enum: ['post', 'comment', 'message', 'account', 'community'] }).notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.textId, table.mediaId] }),

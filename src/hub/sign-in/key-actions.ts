@@ -16,12 +16,14 @@ import { closeSockets } from '../live/live-publisher'
 import type { ApiKey } from '../schema/accounts'
 import { guardAccess, guardActor } from '../viewers/queries'
 import {
+  deleteFeedToken,
   deleteKey,
   expireKey,
   guardServiceKeyCount,
   insertKey,
   insertKeyWithin,
   selectExternalAgent,
+  selectFeedAccount,
   selectKey,
   selectKeyLimits,
   selectOpenedWith,
@@ -59,6 +61,10 @@ const keyErrors = {
         cause,
       },
     ),
+  unknownFeedToken: () =>
+    new AppError('UNAUTHORIZED', 'This address of a feed is not valid any more.', {
+      hint: 'Make a new one at /settings/notifications.',
+    }),
   ended: () =>
     new AppError('UNAUTHORIZED', 'The key of this request was deleted or has expired.', {
       hint: 'Use another key of the account.',
@@ -236,6 +242,43 @@ export const closeKeySockets = (context: ActionContext, keys: { id: string }[]):
     context,
     keys.map(({ id }) => keyTag(id)),
   )
+
+/**
+ * Creates the token with which a program reads feeds as an account, and nothing else. It takes the place of the one
+ * before, and lasts until it is replaced or deleted.
+ *
+ * @throws FORBIDDEN for a key or session that ends by itself
+ */
+export async function createFeedToken(context: ActionContext, actor: Actor): Promise<string> {
+  const { accountId } = actor
+  const token = createSecret(`${context.settings.ROOKERY_KEY_PREFIX}feed_`)
+  const [id, createdAt] = [context.clock.newId(), context.clock.now()]
+  const hash = await sha256(token)
+  await batch(context.db, {
+    guard: await guardActor(context, actor, { isUnlimited: true }),
+    earlier: deleteFeedToken(accountId),
+    token: insertKey({ id, accountId, hash, kind: 'feed', scopes: ['read'], createdAt }),
+  })
+  return token
+}
+
+/** Deletes the token of an account's feeds, if it has one. */
+export const removeFeedToken = ({ db }: ActionContext, accountId: AccountId): Promise<unknown> =>
+  run(db, deleteFeedToken(accountId))
+
+/**
+ * Returns the account that a feed's token reads for.
+ *
+ * @throws UNAUTHORIZED
+ */
+export async function readFeedToken(
+  { db, clock }: Pick<ActionContext, 'db' | 'clock'>,
+  token: string,
+): Promise<AccountId> {
+  const found = await run(db, selectFeedAccount({ hash: await sha256(token), now: clock.now() }))
+  if (!found) throw keyErrors.unknownFeedToken()
+  return found.id
+}
 
 export const serviceKeyInput = knownFields({
   label: z.string().max(100).default(''),

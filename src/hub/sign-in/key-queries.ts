@@ -8,6 +8,8 @@ import {
   one,
   oneSql,
   orm,
+  type Params,
+  prepare,
   type Statement,
   write,
   writeChanges,
@@ -15,6 +17,7 @@ import {
 import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
 import { type ApiKey, accounts, apiKeys } from '../schema/accounts'
+import { isAccountShutOutSql, isPendingSql } from '../viewers/ban-sql'
 import {
   guardLimit,
   isExternalAgentSql,
@@ -22,6 +25,9 @@ import {
   viewer,
   viewerCte,
 } from '../viewers/queries'
+
+const ownKey = alias(apiKeys, 'own')
+const a = alias(accounts, 'a')
 
 export const insertKey = (key: typeof apiKeys.$inferInsert): Statement<void> =>
   write(orm.insert(apiKeys).values(key))
@@ -68,6 +74,31 @@ export const insertKeyWithin = (
     ),
   )
 }
+
+/** Deletes the token of an account's feeds. */
+export const deleteFeedToken = (accountId: AccountId): Statement<boolean> =>
+  writeChanges(
+    orm.delete(apiKeys).where(and(eq(apiKeys.accountId, accountId), eq(apiKeys.kind, 'feed'))),
+  )
+
+/** Selects the account that a feed's token reads for, unless it may not read any more. */
+export const selectFeedAccount = prepare(({ hash, now }: Params<{ hash: string; now: number }>) =>
+  oneSql(
+    { id: a.id },
+    sql`FROM ${apiKeys} ${ownKey} CROSS JOIN ${accounts} ${a} ON ${a.id} = ${ownKey.accountId}
+      WHERE ${ownKey.hash} = ${hash} AND ${ownKey.kind} = 'feed'
+        AND NOT ${isAccountShutOutSql(a, now)} AND NOT ${isPendingSql(a)}`,
+  ),
+)
+
+/** Selects when the viewer's account got the token of its feeds; nothing without one. */
+export const selectOwnFeedToken = prepareForViewer((v) =>
+  oneSql(
+    { createdAt: ownKey.createdAt },
+    sql`FROM ${viewer} JOIN ${apiKeys} ${ownKey} ON ${ownKey.accountId} = ${viewer.id} AND ${ownKey.kind} = 'feed'`,
+    viewerCte(v),
+  ),
+)
 
 /** Selects what a key may do, and until when. */
 export const selectKeyLimits = (
@@ -149,8 +180,6 @@ export const selectKeys = (accountId: AccountId, now: number): Statement<ApiKey[
       .orderBy(apiKeys.createdAt),
   )
 
-const ownKey = alias(apiKeys, 'own')
-
 /** Selects the keys of the viewer's account that have not expired, the last created first. */
 export const selectOwnKeys = prepareForViewer((v) =>
   manySql(
@@ -186,7 +215,6 @@ export const selectOwnExpiry = prepareForViewer((v) =>
 )
 
 const s = alias(apiKeys, 's')
-const a = alias(accounts, 'a')
 
 /** Fails its batch when an account has as many service keys of its own as it can have. */
 export const guardServiceKeyCount = (accountId: AccountId, now: number): Statement<void> =>

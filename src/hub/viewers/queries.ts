@@ -82,6 +82,7 @@ const viewerFields = {
   kind: viewer.kind,
   role: viewer.role,
   displayName: viewer.displayName,
+  avatarId: viewer.avatarId,
   /** The member who claimed the account. */
   ownerId: viewer.ownerId,
   /** Null for ROOKERY_ADMIN_KEY. */
@@ -154,10 +155,10 @@ interface ViewerColumns {
 }
 
 const allColumns = (now: SQLWrapper): ViewerColumns => ({
-  found: sql`${a.id}, ${a.name}, ${a.kind}, ${a.role}, ${a.displayName}, ${a.ownerId}, ${k.id} AS key_id, ${k.scopes},
+  found: sql`${a.id}, ${a.name}, ${a.kind}, ${a.role}, ${a.displayName}, ${a.avatarId}, ${a.ownerId}, ${k.id} AS key_id, ${k.scopes},
            ${k.lastUsedAt}, ${isAccountDisabledSql(a)} AS is_disabled, ${isPendingSql(a)} AS is_pending,
            ${restrictionSql(a, null, now)} AS restriction`,
-  admin: sql`${a.id}, ${a.name}, ${a.kind}, 'admin', ${a.displayName}, NULL, NULL, '["read","write"]', NULL, 0, 0, NULL`,
+  admin: sql`${a.id}, ${a.name}, ${a.kind}, 'admin', ${a.displayName}, ${a.avatarId}, NULL, NULL, '["read","write"]', NULL, 0, 0, NULL`,
 })
 
 const idAndRole: ViewerColumns = { found: sql`${a.id}, ${a.role}`, admin: sql`${a.id}, 'admin'` }

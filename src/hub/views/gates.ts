@@ -6,7 +6,7 @@ import { accountPath, activationPath, commentPath, postPath } from '../../shared
 import { periodLabels } from '../budgets/usage-view'
 import type { BudgetStatus } from '../contract/hub'
 import type { ActionContext } from '../database/action-context'
-import { explainReplyLimit, unreadableRefusal } from '../rules/reply-limits'
+import { explainReplyLimit, unreadableRefusal, withdrawnRefusal } from '../rules/reply-limits'
 import type { PayingBudget } from '../runs/claim-queries'
 import { formatReplyRefusal } from '../runs/run-labels'
 import { addPause, formatExplorationReason, freeTask, toQuestion } from './board-view'
@@ -269,6 +269,13 @@ const makers: Record<GateKey, Maker> = {
       return open('Not answered yet.')
     }
     if (item.runState === 'parked') return open(`Not answered yet: the run of ${agent.name} waits.`)
+    if (item.refusal === withdrawnRefusal) {
+      return closed(
+        'The question was withdrawn with a stop before a run started.',
+        'Mention the agent to ask again.',
+        postPath(post.id),
+      )
+    }
     if (item.replyRefusal !== null && item.replyId === null)
       return open(`${agent.name} posted no answer.`)
     const at = item.finishedAt ?? item.readAt

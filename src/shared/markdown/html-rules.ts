@@ -2,6 +2,7 @@ import type { Env, MarkdownIt, RendererRule, Token } from 'markdown-it'
 import { media } from '../config'
 import { cutText } from '../cut-text'
 import { accountPath, mediaPath } from '../paths'
+import { colorCode } from './color-code'
 import { workOf } from './count-work'
 
 /** What the HTML of a text depends on besides the text. */
@@ -19,6 +20,8 @@ interface HtmlEnv extends Env, TextPlace {
   isInLink?: boolean
   /** Ids of the images of the hub that are shown. */
   images: Set<string>
+  /** How many elements the code of the text has for its colors. */
+  spans: number
 }
 
 type Write = (token: Token, env: HtmlEnv) => string
@@ -68,10 +71,12 @@ export function useHtmlRules({ renderer, utils, options }: MarkdownIt): void {
     return `<img src="${mediaPath(id)}" width="${width}" height="${height}" alt="${alt}" loading="lazy">`
   }
 
-  const writeCode: Write = ({ content, info }) => {
+  const writeCode: Write = ({ content, info }, env) => {
     const [language = ''] = utils.unescapeAll(info).trim().split(/\s/, 1)
     const name = language && ` class="language-${escapeHtml(language)}"`
-    return `<pre${scrolls('Code')}><code${name}>${escapeHtml(content)}</code></pre>\n`
+    workOf({ env }).spend(content.length)
+    const html = colorCode(content, language, env, escapeHtml)
+    return `<pre${scrolls('Code')}><code${name}>${html}</code></pre>\n`
   }
 
   const rules: Record<string, Write> = {
@@ -143,6 +148,7 @@ const allowedElements: Record<string, RegExp> = {
   li: /^(?: id="fn-[\w-]+")?$/,
   input: /^ disabled type="checkbox"(?: checked)? aria-label="(?:done|to do)"$/,
   ol: /^(?: start="\d+")?$/,
+  span: /^ class="t[cksn]"$/,
   pre: /^ tabindex="0" role="group" aria-label="Code"$/,
   td: /^(?: align="(?:left|center|right)")?$/,
   th: /^(?: align="(?:left|center|right)")?$/,

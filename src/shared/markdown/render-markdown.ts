@@ -101,12 +101,16 @@ function listShownTexts(text: string): string[] {
   }
 }
 
-const emptySets = () => ({ names: new Set<string>(), images: new Set<string>() })
+const emptySets = () => ({ names: new Set<string>(), images: new Set<string>(), spans: 0 })
 
-function renderGfm(text: string, place: TextPlace): Rendered | null {
-  const env = { ...place, isPlain: false, work: new Work(text.length), ...emptySets() }
+/** @param spans how many elements for colors of code count as used */
+function renderGfm(text: string, place: TextPlace, spans = 0): Rendered | null {
+  const env = { ...place, isPlain: false, work: new Work(text.length), ...emptySets(), spans }
   try {
     const html = gfm.render(text, env).trimEnd()
+    // Without colors the text keeps its formatting.
+    if (html.length > renderedTexts.htmlCharsMax && env.spans > spans)
+      return renderGfm(text, place, renderedTexts.codeSpansMax)
     if (html.length > renderedTexts.htmlCharsMax) throw new TooComplexError()
     if (isAllowedHtml(html)) return { html, names: [...env.names], images: [...env.images] }
     renderTotals.disallowed++

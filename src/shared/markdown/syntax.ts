@@ -188,7 +188,8 @@ export function useTasks({ core }: MarkdownIt): void {
 
 function readTasks({ tokens, Token }: StateCore): void {
   for (const [at, { type, content, children }] of tokens.entries()) {
-    const isFirst = type === 'inline' && tokens[at - 2]?.type === 'list_item_open'
+    const isParagraph = type === 'inline' && tokens[at - 1]?.type === 'paragraph_open'
+    const isFirst = isParagraph && tokens[at - 2]?.type === 'list_item_open'
     const found = isFirst && marker.exec(content)
     const text = children?.[0]
     if (!found || text?.type !== 'text') continue

@@ -2,6 +2,7 @@ import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
 import type { AgentState } from '../../agents/contract/agents'
 import { changeRole, roleInput } from '../../hub/accounts/actions'
+import { changeAvatar } from '../../hub/accounts/avatar-actions'
 import { accountErrors } from '../../hub/accounts/names'
 import type { AccountRow } from '../../hub/accounts/queries'
 import { canEditAgent } from '../../hub/agents/definition-rules'
@@ -13,6 +14,7 @@ import {
   readCredential,
   readReader,
   requireAdminViewer,
+  requireViewer,
   requireViewerWith,
   toActor,
 } from '../../hub/http/page-entry'
@@ -41,6 +43,7 @@ import { formatBudgetConsequence, formatBudgetUsage } from '../budgets/budgets-p
 import { Field } from '../form/fields'
 import { createForm } from '../form/form-state'
 import type { Frame, PageViewer } from '../frame/frame'
+import { imageFormRule, PictureForm, readPictureForm } from '../frame/image-form'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
@@ -103,6 +106,7 @@ export function registerAccountPages(app: Hono<HubEnv>): void {
     page((c) => setAgentPaused(c, false)),
   )
   app.post('/a/:name/role', page(setRole))
+  app.post('/a/:name/picture', page(setAvatar, imageFormRule))
   app.post('/a/:name/follow', page(follow))
 }
 
@@ -123,6 +127,14 @@ async function setRole(c: PageContext): Promise<Response> {
   const read = await readForm(c)
   const name = c.req.param('name') ?? ''
   await changeRole(c.var.context, viewer, name, roleInput.parse({ role: read('role') }))
+  return c.redirect(accountPath(name), 303)
+}
+
+async function setAvatar(c: PageContext): Promise<Response> {
+  const name = c.req.param('name') ?? ''
+  const viewer = await requireViewer(c, 'write', { isWriting: true })
+  const { file, key } = await readPictureForm(c)
+  await changeAvatar(c.var.context, { viewer, actor: toActor(viewer, key) }, name, file)
   return c.redirect(accountPath(name), 303)
 }
 
@@ -166,12 +178,18 @@ const AccountPage: FC<AccountPageProps> = (props) => {
     <Layout
       frame={frame}
       title={account.name}
+      feed={`${accountPath(account.name)}.atom`}
       sheet={frame.viewer?.isAdmin ? 'admin' : 'css'}
       {...(agent ? { scripts: ['follow'] } : {})}
     >
       <div class="head">
         <div class="ident">
-          <AccountMark name={account.name} kind={account.kind} size="xl" />
+          <AccountMark
+            name={account.name}
+            kind={account.kind}
+            avatarId={account.avatarId}
+            size="xl"
+          />
           <div>
             <h1>{account.name}</h1>
             <p class="lede">
@@ -242,6 +260,7 @@ const AccountPage: FC<AccountPageProps> = (props) => {
               )}
             </dl>
             <RoleForm viewer={frame.viewer} account={account} />
+            <AvatarForm viewer={frame.viewer} account={account} />
           </section>
         </aside>
       </div>
@@ -290,6 +309,24 @@ const RoleForm: FC<{ viewer: PageViewer | null; account: AccountRow }> = ({ view
         </button>
       </div>
     </form>
+  )
+}
+
+/** Form of the picture of an agent, for its owner and admins, who also delete the picture of a person. */
+const AvatarForm: FC<{ viewer: PageViewer | null; account: AccountRow }> = (props) => {
+  const { viewer, account } = props
+  const { name, kind, ownerId, avatarId } = account
+  if (!viewer || viewer.name === name || !canEditAgent(viewer, ownerId)) return null
+  if (kind !== 'agent' && avatarId === null) return null
+  return (
+    <details class="up3">
+      <summary>Picture</summary>
+      <PictureForm
+        action={`${accountPath(name)}/picture`}
+        hasPicture={avatarId !== null}
+        isDeleteOnly={kind !== 'agent'}
+      />
+    </details>
   )
 }
 

@@ -379,7 +379,7 @@ const PeopleTable: FC<{ rows: PersonRow[]; now: number }> = ({ rows, now }) => (
         <tr data-row>
           <td>
             <a class="who" href={personPath(row.name)}>
-              <AccountMark name={row.name} kind={row.kind} />
+              <AccountMark name={row.name} kind={row.kind} avatarId={row.avatarId} />
               <span>{row.name}</span>
             </a>
             {row.displayName && (

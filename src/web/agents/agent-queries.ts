@@ -1,6 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { isPostReadableSql } from '../../hub/rules/readable-sql'
+import { isRunShownSql } from '../../hub/rules/traces-sql'
 import { isHubPausedSql, isWaitingSql } from '../../hub/rules/waiting-sql'
 import { accounts } from '../../hub/schema/accounts'
 import { activations } from '../../hub/schema/activations'
@@ -36,6 +37,13 @@ interface LastAnswer {
   at: number
 }
 
+/** A run that an agent made without being asked. */
+interface OwnRun {
+  id: string
+  task: string
+  at: number
+}
+
 /** A sum of the days of `costDays`, each of which is looked up: others have spent on these days, too. */
 const spentSql = (column: SQLWrapper): SQL => sql`(SELECT coalesce(sum(${column}), 0)
   FROM days CROSS JOIN ${usageDays} ${u} ON ${u.scope} = 'agent' AND ${u.day} = days.day AND ${u.scopeId} = ${g.accountId})`
@@ -43,6 +51,7 @@ const spentSql = (column: SQLWrapper): SQL => sql`(SELECT coalesce(sum(${column}
 const listFields = (reader: Params<{ reader: Reader }>['reader']) => ({
   name: a.name,
   displayName: a.displayName,
+  avatarId: a.avatarId,
   description: a.description,
   model: g.model,
   ownerId: a.ownerId,
@@ -65,6 +74,14 @@ const listFields = (reader: Params<{ reader: Reader }>['reader']) => ({
     WHERE ${n.authorId} = ${a.id} AND ${n.deletedAt} IS NULL AND ${isPostReadableSql(p, reader)}
     ORDER BY ${n.createdAt} DESC, ${n.id} DESC LIMIT 1)`.mapWith((text: string) =>
     JSON.parse(text),
+  ),
+  /** Its newest run, if nobody waits for an answer to it: one of a schedule, or an exploration. */
+  ownRun: sql<OwnRun | null>`(
+    SELECT json_object('id', ${x.id}, 'task', ${x.task}, 'at', ${x.startedAt})
+    FROM (SELECT * FROM ${activations} ${x} WHERE ${x.agentId} = ${a.id}
+      ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT 1) ${x}
+    WHERE ${x.task} IN ('scheduled', 'exploration') AND ${isRunShownSql(reader)})`.mapWith(
+    (text: string) => JSON.parse(text),
   ),
 })
 

@@ -12,9 +12,10 @@ import {
 } from '../../hub/agents/definition-rules'
 import { grantErrors } from '../../hub/grants/actions'
 import { type HubEnv, readReader, requireViewer, toAppError } from '../../hub/http/page-entry'
+import { formatTask } from '../../hub/runs/run-labels'
 import { AppError } from '../../shared/errors'
 import { formatCost } from '../../shared/format'
-import { accountPath, commentPath } from '../../shared/paths'
+import { accountPath, activationPath, commentPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/fields'
 import type { FormProblem } from '../form/form-state'
 import type { Frame, PageViewer } from '../frame/frame'
@@ -188,7 +189,7 @@ const AgentTable: FC<{ rows: AgentRow[]; now: number; viewer: PageViewer | null 
         {props.rows.map((row) => (
           <tr data-row>
             <th scope="row">
-              <AccountLink name={row.name} kind="agent" />
+              <AccountLink name={row.name} kind="agent" avatarId={row.avatarId} />
               <div class="meta">
                 {row.description}
                 {row.ownerName !== null && (
@@ -235,19 +236,29 @@ const State: FC<{ row: AgentRow }> = ({ row }) => {
   return row.isWaiting ? <span>task waiting</span> : <span>asleep</span>
 }
 
-const Answer: FC<{ row: AgentRow; now: number }> = ({ row: { lastAnswer }, now }) =>
-  lastAnswer ? (
-    <>
-      <a href={commentPath(lastAnswer.postId, lastAnswer.id)}>
-        <bdi>{lastAnswer.title}</bdi>
-      </a>{' '}
-      <span class="meta">
-        <RelativeTime at={lastAnswer.at} now={now} />
-      </span>
-    </>
-  ) : (
-    <span class="meta">no answer yet</span>
+/** The newest answer of an agent; of one that nobody asked, its newest run. */
+const Answer: FC<{ row: AgentRow; now: number }> = ({ row, now }) => {
+  const { lastAnswer, ownRun } = row
+  if (lastAnswer) {
+    return (
+      <>
+        <a href={commentPath(lastAnswer.postId, lastAnswer.id)}>
+          <bdi>{lastAnswer.title}</bdi>
+        </a>{' '}
+        <span class="meta">
+          <RelativeTime at={lastAnswer.at} now={now} />
+        </span>
+      </>
+    )
+  }
+  if (row.isWaiting || !ownRun) return <span class="meta">no answer yet</span>
+  return (
+    <span class="meta">
+      <a href={activationPath(ownRun.id)}>run by {formatTask(ownRun.task)}</a>{' '}
+      <RelativeTime at={ownRun.at} now={now} />
+    </span>
   )
+}
 
 interface VersionsPageProps {
   frame: Frame

@@ -16,6 +16,19 @@ try {
 } catch {
   // Storage may be disabled.
 }
+// The button for a preview shows it on the page. Where its script cannot be loaded it opens the page of the preview.
+addEventListener('click', async (event) => {
+  const { target } = event
+  if (!target.matches('[data-preview] [formaction]')) return
+  event.preventDefault()
+  const { form } = target
+  try {
+    await import(form.dataset.preview)
+    form.dispatchEvent(new Event('preview'))
+  } catch {
+    form.requestSubmit(target)
+  }
+})
 for (const field of document.querySelectorAll('[data-draft]')) {
   try {
     if (!field.value) field.value = localStorage.getItem(storeKey(field)) ?? ''

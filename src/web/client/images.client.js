@@ -35,12 +35,16 @@ const show = (field, row, name, url) => {
   input.focus()
 }
 
+// Of each file only the last error stands below the text, until it is uploaded.
 const upload = (field, file) => {
+  for (const failed of field.form.querySelectorAll('[data-failed]')) {
+    if (failed.dataset.failed === file.name) failed.remove()
+  }
   const row = document.createElement('p')
   row.className = 'meta'
   row.setAttribute('role', 'status')
   row.textContent = `Uploading ${file.name}`
-  field.form.querySelector('.bar').before(row)
+  field.form.querySelector('.bar,.acts').before(row)
   const request = new XMLHttpRequest()
   request.open('POST', '/api/v1/media')
   request.responseType = 'json'
@@ -50,7 +54,10 @@ const upload = (field, file) => {
   request.addEventListener('loadend', () => {
     const { media, error = 'The image was not uploaded. Try again.', hint } = request.response ?? {}
     if (media) show(field, row, file.name, media.url)
-    else row.textContent = `${file.name}: ${error} ${hint ?? ''}`
+    else {
+      row.dataset.failed = file.name
+      row.textContent = `${file.name}: ${error} ${hint ?? ''}`
+    }
   })
   request.send(file)
 }

@@ -74,6 +74,7 @@ const readOnce = async () => {
     headers: { accept: 'text/html', ...(isUnseen && { purpose: 'prefetch' }) },
   })
   if (!answer.ok) return
+  globalThis.readUnread?.()
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
   // A page with earlier comments links to the newest; adding them here would leave a gap.
   const arrived = tree.dataset.past ? [] : [...page.querySelectorAll('article.reply[id]')]
@@ -94,34 +95,24 @@ const readOnce = async () => {
   announce(`${added.length === 1 ? 'New reply' : `${added.length} new replies`} by ${names}`)
 }
 
-// Removes blocks of agents that have finished, and adds the stop button that blocks made here lack.
+// Removes blocks of agents that have finished, and adds what blocks made here lack: the stop button, what is usual.
 const syncBlocks = (page) => {
   for (const block of document.querySelectorAll('[data-activation]')) {
     const fresh = page.querySelector(`[data-activation="${CSS.escape(block.dataset.activation)}"]`)
     const stop = fresh?.querySelector('.stop')
     if (!fresh) removeBlock(block)
-    else if (stop && !block.querySelector('.stop')) block.append(document.importNode(stop, true))
+    else {
+      if (stop && !block.querySelector('.stop')) block.append(document.importNode(stop, true))
+      const usual = '[data-usual]'
+      block.querySelector(usual).textContent = fresh.querySelector(usual).textContent
+    }
   }
 }
 
-// Shows the text that an agent is writing, and the progress of its plan. Without steps of its own the progress
-// counts the tool calls so far, which says nothing about what is left.
-const watch = (block) => {
-  const show = (name, text) => {
-    const place = block.querySelector(`[data-${name}]`)
-    place.textContent = text
-    place.hidden = !text
-  }
-  let hasSteps = false
-  block.stop = listenTo(block.dataset.activation, 'thread', 0, (event, words) => {
-    show('words', words.text)
-    if (event.doing) show('do', `${block.dataset.name} is ${event.doing}`)
-    if (event.steps) hasSteps = event.steps.length > 0
-    if (event.type === 'plan' && hasSteps) {
-      show('plan', `${Math.round(event.progress * 100)} % of its steps done`)
-    }
-    if (event.type === 'over') void read()
-  })
+// What shows the work of an agent is loaded when the first one works.
+const watch = async (block) => {
+  await import(tree.dataset.work)
+  if (block.isConnected && !block.stop) watchWork(block, read)
 }
 const removeBlock = (block) => {
   block.stop?.()
@@ -150,8 +141,8 @@ const showWork = ({ activation_id: id, agent, doing, since }) => {
   block.querySelector('.who .mk').textContent = agent.name.slice(0, 1).toUpperCase()
   block.querySelector('.who span:last-child').firstChild.textContent = agent.name
   document.querySelector('#working').append(block)
-  watch(block)
-  if (document.querySelector('#live-block').dataset.signedIn) void read()
+  void watch(block)
+  void read()
   announce(`${agent.name} is working on an answer`)
 }
 
@@ -195,6 +186,6 @@ if (tree) {
     () => document.hidden || read(),
   )
   document.addEventListener('visibilitychange', () => isUnseen && read())
-  for (const block of document.querySelectorAll('[data-activation]')) watch(block)
+  for (const block of document.querySelectorAll('[data-activation]')) void watch(block)
   awaitStart()
 }

@@ -14,6 +14,9 @@ const read = async () => {
 if (place) {
   setInterval(read, 15000)
   document.addEventListener('visibilitychange', read)
+  // A page that is shown again may be as it was left.
+  addEventListener('pageshow', ({ persisted }) => persisted && read())
   // A thread marks its own items as read once it was sent.
-  if (!place.hidden) setTimeout(read, 1000)
+  globalThis.readUnread = () => setTimeout(read, 1000)
+  if (!place.hidden) readUnread()
 }

@@ -1,8 +1,12 @@
 // Loads what helps to write once somebody is about to: a page is read more often than it is written on.
+const { writing, code } = document.querySelector('[data-writing]').dataset
 const load = ({ target }) => {
-  if (target.matches?.('[data-max],[data-image]'))
-    void import(document.querySelector('[data-writing]').dataset.writing)
+  if (target.matches?.('[data-max],[data-image]')) void import(writing)
 }
+// The button that copies code comes once the page shows some: a reply or a preview may arrive later.
+const findCode = () => document.querySelector('.prose pre') && import(code)
+void findCode()
+new MutationObserver(findCode).observe(document.body, { childList: true, subtree: true })
 // not when a field gets the focus: a page may give it while it loads
 for (const type of ['pointerover', 'keydown', 'input', 'dragenter']) addEventListener(type, load)
 // a draft may be too long already

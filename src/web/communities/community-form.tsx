@@ -3,6 +3,7 @@ import type { FC } from 'hono/jsx'
 import {
   canManage,
   changeCommunity,
+  changePicture,
   communityErrors,
   communityInput,
   communityUpdate,
@@ -18,10 +19,11 @@ import {
   selectMembers,
   selectShownCommunity,
 } from '../../hub/communities/queries'
-import { type HubEnv, readReader, requireViewer } from '../../hub/http/page-entry'
+import { type HubEnv, readReader, requireViewer, toActor } from '../../hub/http/page-entry'
 import { selectHubLimits } from '../../hub/moderation/reply-limit-queries'
 import { visibilityLabels } from '../../hub/rules/places'
 import { limits, type ReplyLimits } from '../../shared/config'
+import type { AppError } from '../../shared/errors'
 import { formatDay } from '../../shared/format'
 import { communityPath, communitySettingsPath } from '../../shared/paths'
 import { ErrorSummary, Field } from '../form/fields'
@@ -34,11 +36,12 @@ import {
   rejectForm,
 } from '../form/form-state'
 import type { Frame } from '../frame/frame'
+import { imageFormRule, isImageProblem, PictureForm, readPictureForm } from '../frame/image-form'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { type LimitField, LimitFields, limitFields, toLimitTexts } from '../moderation/limits-page'
-import { AccountLink, CommunityName } from '../parts/links'
+import { AccountLink, CommunityMark, CommunityName } from '../parts/links'
 
 /** Members that the page shows. */
 const membersMax = 500
@@ -55,6 +58,7 @@ export function registerCommunityForms(app: Hono<HubEnv>): void {
     page((c) => showSettings(c, {})),
   )
   app.post('/m/:name/settings', page(changeSettings))
+  app.post('/m/:name/picture', page(savePicture, imageFormRule))
   app.post('/m/:name/members', page(addMember))
   app.post('/m/:name/members/remove', page(remove))
 }
@@ -76,7 +80,7 @@ async function showNew(
       <h1>Create a community</h1>
       <p class="lede">You become its moderator.</p>
       {frame.viewer ? (
-        <NewCommunityForm form={form} />
+        <NewCommunityForm form={form} isGuest={frame.viewer.role === 'guest'} />
       ) : (
         <p class="up3">
           <a href="/login?next=/communities-new">Sign in</a> to create a community.
@@ -113,7 +117,11 @@ const toSettings = (community: OwnCommunity): SettingsFormState =>
 
 async function showSettings(
   c: PageContext,
-  { settings, newMember }: { settings?: SettingsFormState; newMember?: MemberFormState },
+  {
+    settings,
+    newMember,
+    picture = null,
+  }: { settings?: SettingsFormState; newMember?: MemberFormState; picture?: AppError | null },
   status = 200,
 ): Promise<Response> {
   const reader = await readReader(c)
@@ -134,6 +142,7 @@ async function showSettings(
       hubLimits={answers.hubLimits}
       settings={settings ?? toSettings(community)}
       newMember={newMember ?? emptyMemberForm}
+      picture={picture}
     />,
     status,
   )
@@ -149,6 +158,19 @@ async function changeSettings(c: PageContext): Promise<Response> {
     const { form, status } = rejectForm(settingsForm, read.form, error)
     if (status !== 409) throw error
     return showSettings(c, { settings: form }, status)
+  }
+  return c.redirect(communitySettingsPath(nameOf(c)), 303)
+}
+
+async function savePicture(c: PageContext): Promise<Response> {
+  const viewer = await requireViewer(c, 'write', { isWriting: true })
+  try {
+    const { file, key } = await readPictureForm(c)
+    const manager = { actor: toActor(viewer, key), role: viewer.role, reader: await readReader(c) }
+    await changePicture(c.var.context, manager, nameOf(c), file)
+  } catch (error) {
+    if (!isImageProblem(error)) throw error
+    return showSettings(c, { picture: error }, error.status)
   }
   return c.redirect(communitySettingsPath(nameOf(c)), 303)
 }
@@ -188,6 +210,8 @@ interface SettingsPageProps {
   /** Where the community has none of its own. */
   hubLimits: ReplyLimits
   newMember: MemberFormState
+  /** Why a picture was not saved. */
+  picture: AppError | null
 }
 
 /** Members of a community and, for those who manage it, its settings. */
@@ -213,6 +237,19 @@ const SettingsPage: FC<SettingsPageProps> = (props) => {
           />
         </section>
       )}
+      {isManager && (
+        <section class="up6" aria-labelledby="picture">
+          <h2 id="picture">Picture</h2>
+          <div class="ident up3">
+            <CommunityMark of={community} size="xl" />
+            <PictureForm
+              action={`${path}/picture`}
+              hasPicture={community.pictureId !== null}
+              problem={props.picture}
+            />
+          </div>
+        </section>
+      )}
       <section class="up6" aria-labelledby="members">
         <h2 id="members">Members</h2>
         {members.length === 0 && <p class="meta">No members yet.</p>}
@@ -220,7 +257,7 @@ const SettingsPage: FC<SettingsPageProps> = (props) => {
           {members.map((member) => (
             <li data-row>
               <div class="row">
-                <AccountLink name={member.name} kind={member.kind} />
+                <AccountLink {...member} />
                 <span class="r">
                   {member.role}, since {formatDay(member.createdAt)}
                 </span>
@@ -356,8 +393,14 @@ const memberForm: FormDefinition<MemberField> = {
 
 const emptyMemberForm: MemberFormState = createForm({ account: '', role: 'member' })
 
+interface SharedFieldsProps<Name extends string> {
+  form: FormState<Name | SharedField>
+  /** Guests create public communities only. */
+  isGuest?: boolean
+}
+
 /** The fields that new and existing communities have. */
-const SharedFields = <Name extends string>({ form }: { form: FormState<Name | SharedField> }) => (
+const SharedFields = <Name extends string>({ form, isGuest }: SharedFieldsProps<Name>) => (
   <>
     <Field form={form} name="display_name" label="Title" maxlength={100} autocomplete="off" />
     <Field
@@ -368,14 +411,22 @@ const SharedFields = <Name extends string>({ form }: { form: FormState<Name | Sh
       rows={3}
       maxlength={limits.community.descriptionCharsMax}
     />
-    <Field
-      form={form}
-      as="select"
-      name="visibility"
-      label="Visibility"
-      options={visibilityLabels}
-      hint="Public: everybody who can open this hub. Members: this hub’s members and admins. Private: this community’s members only. Others can’t find the community or its posts. Admins see that a private community exists."
-    />
+    {isGuest ? (
+      <p class="meta">
+        <input type="hidden" name="visibility" value="public" />
+        Your community is public: everybody who can open this hub reads it. Members create others,
+        too.
+      </p>
+    ) : (
+      <Field
+        form={form}
+        as="select"
+        name="visibility"
+        label="Visibility"
+        options={visibilityLabels}
+        hint="Public: everybody who can open this hub. Members: this hub’s members and admins. Private: this community’s members only. Others can’t find the community or its posts. Admins see that a private community exists."
+      />
+    )}
     <Field
       form={form}
       as="select"
@@ -387,32 +438,35 @@ const SharedFields = <Name extends string>({ form }: { form: FormState<Name | Sh
   </>
 )
 
-const NewCommunityForm: FC<{ form: NewCommunityFormState }> = ({ form }) => (
-  <>
-    <ErrorSummary problem={form.problem} />
-    <form class="form up4" method="post" action="/communities-new">
-      <FormKey />
-      <Field
-        form={form}
-        name="name"
-        label="Name"
-        required
-        maxlength={34}
-        autocomplete="off"
-        hint="Shown as m/name."
-      />
-      <SharedFields form={form} />
-      <div class="acts">
-        <button type="submit" class="btn go">
-          Create community
-        </button>
-        <a class="ul" href="/m">
-          Cancel
-        </a>
-      </div>
-    </form>
-  </>
-)
+const NewCommunityForm: FC<{ form: NewCommunityFormState; isGuest: boolean }> = (props) => {
+  const { form, isGuest } = props
+  return (
+    <>
+      <ErrorSummary problem={form.problem} />
+      <form class="form up4" method="post" action="/communities-new">
+        <FormKey />
+        <Field
+          form={form}
+          name="name"
+          label="Name"
+          required
+          maxlength={34}
+          autocomplete="off"
+          hint="Shown as m/name."
+        />
+        <SharedFields form={form} isGuest={isGuest} />
+        <div class="acts">
+          <button type="submit" class="btn go">
+            Create community
+          </button>
+          <a class="ul" href="/m">
+            Cancel
+          </a>
+        </div>
+      </form>
+    </>
+  )
+}
 
 const SettingsForm: FC<{
   form: SettingsFormState

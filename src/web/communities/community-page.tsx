@@ -30,7 +30,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { CommunityLists, CommunityName } from '../parts/links'
+import { CommunityLists, CommunityMark, CommunityName } from '../parts/links'
 import { FeedPager, NameList } from '../parts/lists'
 import { ToggleForm } from '../parts/meter'
 import { createPostForm, PostComposer } from '../posts/composer'
@@ -132,15 +132,18 @@ const CommunityRow: FC<{ of: ShownCommunity }> = ({ of }) => (
   <li data-row>
     <div class="row">
       <h2>
-        <a class="plain" href={communityPath(of.name)}>
-          <CommunityName name={of.name} visibility={of.visibility} />
+        <a class="who" href={communityPath(of.name)}>
+          <CommunityMark of={of.isReadable ? of : { ...of, pictureId: null }} />
+          <span>
+            <CommunityName name={of.name} visibility={of.visibility} />
+          </span>
         </a>
       </h2>
       <span class="r">{formatPlural(of.postCount, 'post', 'posts')}</span>
     </div>
-    <div>
+    <p>
       <bdi>{of.description || of.displayName}</bdi>
-    </div>
+    </p>
   </li>
 )
 
@@ -164,7 +167,12 @@ const CommunityPage: FC<CommunityPageProps> = (props) => {
   const isPrivate = community.visibility === 'private'
   const example = isPrivate ? null : chooseStarter(agents.map(({ name }) => name))
   return (
-    <Layout frame={frame} title={`m/${community.name}`} place="communities">
+    <Layout
+      frame={frame}
+      title={`m/${community.name}`}
+      place="communities"
+      feed={`${communityPath(community.name)}.atom`}
+    >
       <div class="split">
         <div class="body">
           {props.hasDeleted && (
@@ -172,10 +180,15 @@ const CommunityPage: FC<CommunityPageProps> = (props) => {
               Post deleted
             </p>
           )}
-          <h1>
-            <CommunityName name={community.name} visibility={community.visibility} />
-          </h1>
-          <p class="lede">{community.description}</p>
+          <div class="ident">
+            <CommunityMark of={community} size="xl" />
+            <div>
+              <h1>
+                <CommunityName name={community.name} visibility={community.visibility} />
+              </h1>
+              <p class="lede">{community.description}</p>
+            </div>
+          </div>
           {frame.viewer && !community.isSystem && (
             <div class="acts up3">
               <ToggleForm
@@ -194,7 +207,7 @@ const CommunityPage: FC<CommunityPageProps> = (props) => {
                 communities={[community.name]}
                 example={example}
                 form={createPostForm({ community: community.name })}
-                next={path}
+                next={sort === 'hot' ? path : `${path}?sort=${sort}`}
               />
             )}
           </div>
@@ -226,7 +239,7 @@ const CommunityPage: FC<CommunityPageProps> = (props) => {
             </div>
           )}
           <FeedList
-            rows={rows}
+            rows={rows.filter(({ isPinned }) => !isPinned)}
             running={running}
             frame={frame}
             path={sort === 'hot' ? path : `${path}?sort=${sort}`}

@@ -10,18 +10,28 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { page, readPage, sendPage } from '../frame/send-page'
 import { TableHead } from '../parts/lists'
+import { Prose } from '../parts/prose'
+import { findSections, type GuideFiles, type GuideSection, readGuide, toWords } from './guides'
 
 const isTag = (name: string | undefined): name is ApiTag =>
   name !== undefined && Object.hasOwn(apiTags, name)
 
-/** Registers `GET /docs?q=`: what people do and where, setup, and the API by what people do; and a page for each group. */
-export function registerDocsPages(app: Hono<HubEnv>, routes: RouteSummary[]): void {
+/**
+ * Registers `GET /docs?q=`: what people do and where, setup, and the API by what people do; a page for each group of the
+ * API, and one for each guide.
+ */
+export function registerDocsPages(
+  app: Hono<HubEnv>,
+  routes: RouteSummary[],
+  files: GuideFiles,
+): void {
   app.get(
     '/docs',
     page(async (c) => {
       const read = await readPage(c, {})
       const { origin } = c.var
       const isPublic = c.var.context.settings.ROOKERY_PUBLIC
+      const query = (c.req.query('q') ?? '').trim().slice(0, limits.search.queryCharsMax)
       return sendPage(
         c,
         <DocsPage
@@ -29,7 +39,8 @@ export function registerDocsPages(app: Hono<HubEnv>, routes: RouteSummary[]): vo
           origin={origin}
           isPublic={isPublic}
           routes={routes}
-          query={(c.req.query('q') ?? '').trim().slice(0, limits.search.queryCharsMax)}
+          query={query}
+          sections={query === '' ? [] : await findSections(files, guideNames)}
         />,
       )
     }),
@@ -46,6 +57,14 @@ export function registerDocsPages(app: Hono<HubEnv>, routes: RouteSummary[]): vo
       )
     }),
   )
+  app.get(
+    '/docs/guides/:name',
+    page(async (c) => {
+      const { frame } = await readPage(c, {})
+      const { title, html } = await readGuide(files, c.req.param('name') ?? '')
+      return sendPage(c, <GuidePage frame={frame} title={title} html={html} />)
+    }),
+  )
 }
 
 const apiTagNames = Object.keys(apiTags) as ApiTag[]
@@ -58,6 +77,8 @@ interface DocsPageProps {
   routes: RouteSummary[]
   /** Words that the guides and operations have to contain; '' for all. */
   query: string
+  /** What the guides say, for a query. */
+  sections: GuideSection[]
 }
 
 const DocsPage: FC<DocsPageProps> = (props) => {
@@ -68,14 +89,14 @@ const DocsPage: FC<DocsPageProps> = (props) => {
       <search aria-label="Docs">
         <form class="find big up4" action="/docs">
           <label class="vh" for="about">
-            Words of a task or an API request
+            Words of a task, a guide or an API request
           </label>
           <input
             id="about"
             type="search"
             name="q"
             value={query}
-            placeholder="Task or API request"
+            placeholder="Task, guide or API request"
           />
           <button class="btn" type="submit">
             Find
@@ -88,22 +109,28 @@ const DocsPage: FC<DocsPageProps> = (props) => {
 }
 
 /** The guides and the operations that have all words of the query. */
-const Found: FC<DocsPageProps> = ({ query, routes }) => {
+const Found: FC<DocsPageProps> = ({ query, routes, sections }) => {
   const has = toFilter(query)
-  const tasks = guides.filter(([, task, pages, file]) => has(`${task} ${pages.join(' ')} ${file}`))
+  const inHeadings = sections.filter(({ title, heading }) => has(toWords(`${title} ${heading}`)))
+  const inTexts = sections.filter((each) => !inHeadings.includes(each) && has(each.words))
+  const matching = [...inHeadings, ...inTexts]
+  const tasks = guides.filter(([, task, pages, file]) =>
+    has(toWords(`${task} ${pages.join(' ')} ${file}`)),
+  )
   const found = routes.filter(({ method, path, summary, tag }) =>
-    has(`${method} ${path} ${summary} ${apiTags[tag]}`),
+    has(toWords(`${method} ${path} ${summary} ${apiTags[tag]}`)),
   )
   return (
     <>
       <p class="meta up3" role="status">
-        {formatPlural(tasks.length, 'task', 'tasks')} and{' '}
+        {formatPlural(tasks.length, 'task', 'tasks')},{' '}
+        {formatPlural(matching.length, 'section of guides', 'sections of guides')} and{' '}
         {formatPlural(found.length, 'API request', 'API requests')}.{' '}
         <a class="ul" href="/docs">
           Show all docs
         </a>
       </p>
-      {tasks.length + found.length === 0 && (
+      {tasks.length + matching.length + found.length === 0 && (
         <div class="empty">
           <p>
             <strong>Nothing found.</strong>
@@ -121,6 +148,24 @@ const Found: FC<DocsPageProps> = ({ query, routes }) => {
         </div>
       )}
       {tasks.length > 0 && <GuideTable of={tasks} />}
+      {matching.length > 0 && (
+        <section class="block">
+          <h2>Guides</h2>
+          <ul class="list tall up3">
+            {matching.slice(0, sectionsMax).map(({ title, heading, path }) => (
+              <li>
+                <a class="ul" href={path}>
+                  {title}
+                  {heading && `: ${heading}`}
+                </a>
+              </li>
+            ))}
+          </ul>
+          {matching.length > sectionsMax && (
+            <p class="meta up3">Add a word to see fewer: {sectionsMax} are shown.</p>
+          )}
+        </section>
+      )}
       {found.length > 0 && (
         <section class="block">
           <h2>API</h2>
@@ -131,31 +176,30 @@ const Found: FC<DocsPageProps> = ({ query, routes }) => {
   )
 }
 
-const toWords = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+/** Sections of guides that a search lists. */
+const sectionsMax = 20
 
 /**
- * Returns a condition on texts: whether each word of a query, or its stem as search has it, is the beginning of one of
- * their words, or of its stem.
+ * Returns a condition on words: whether each word of a query, or its stem as search has it, is the beginning of one of
+ * them, or of its stem.
  */
-const toFilter = (query: string): ((text: string) => boolean) => {
+const toFilter = (query: string): ((words: readonly string[]) => boolean) => {
   const asked = toWords(query).map((word) => ({ word, stem: toTerms(word).join('') }))
   // The stem of a word begins with its first letter.
   const isFound = ({ word, stem }: (typeof asked)[number], candidate: string): boolean =>
     candidate.startsWith(word) ||
     (candidate[0] === word[0] && toTerms(candidate).join('').startsWith(stem))
-  return (text) => {
-    const words = toWords(text)
-    return asked.length > 0 && asked.every((each) => words.some((word) => isFound(each, word)))
-  }
+  return (words) =>
+    asked.length > 0 && asked.every((each) => words.some((word) => isFound(each, word)))
 }
 
 /** Words to try when nothing is found. */
 const exampleWords = ['invite', 'schedule', 'budget']
 
-type Guide = readonly [readers: string, task: string, pages: readonly string[], file: string]
+type Task = readonly [readers: string, task: string, pages: readonly string[], file: string]
 
-/** What people do, the pages where they do it, and the guide in the folder `docs` of the source, which is not bundled. */
-const guides: readonly Guide[] = [
+/** What people do, the pages where they do it, and the name of the guide. */
+const guides: readonly Task[] = [
   ['people', 'Ask an agent, read what it did, rate its answers', ['/', '/runs'], 'conversation'],
   ['people', 'Make a community, add people, report and moderate', ['/m'], 'communities'],
   [
@@ -165,6 +209,7 @@ const guides: readonly Guide[] = [
     'sign-in',
   ],
   ['authors of agents', 'Create and edit agents, see what they know', ['/agents'], 'agents'],
+  ['authors of agents', 'Look up the fields of a definition', [], 'agent-config'],
   ['authors of agents', 'Schedule agents, let them explore', ['/scheduler'], 'scheduling'],
   ['authors of agents', 'Decide who can make an agent do what', ['/policy'], 'permissions'],
   ['authors of agents', 'Connect agents to other services', ['/credentials'], 'credentials'],
@@ -178,34 +223,44 @@ const guides: readonly Guide[] = [
   ['operators', 'Let others reach your hub', [], 'exposing'],
   ['operators', 'Deploy to Cloudflare', [], 'deploying'],
   ['operators', 'Back up, upgrade, move, find out what is wrong', [], 'upgrading'],
+  ['operators', 'Know how far a hub goes', [], 'scale'],
   ['operators', 'Look up settings, error codes and limits', [], 'reference'],
   ['developers', 'Use the API, the command or the client', ['/docs#api'], 'api'],
+  ['developers', 'Look up the commands', [], 'commands'],
   ['developers', 'Let clients and agents of other hubs join', [], 'existing-clients'],
   ['developers', 'Extend the hub with tool servers and hooks', [], 'extending'],
 ]
 
-const GuideTable: FC<{ of: readonly Guide[] }> = ({ of }) => (
-  <table class="tbl fold up4">
-    <TableHead columns={['Task', 'For', 'Here', 'Guide']} />
+const groups = [...new Set(guides.map(([readers]) => readers))]
+
+const guideNames = guides.map(([, , , name]) => name)
+
+const GuideTable: FC<{ of: readonly Task[] }> = ({ of }) => (
+  <table class="tbl fold guides up2">
+    <TableHead columns={['Task', 'Here', 'Guide']} />
     <tbody>
-      {of.map(([readers, task, pages, file]) => (
+      {of.map(([, task, pages, file]) => (
         <tr>
           <th scope="row">{task}</th>
-          <td data-l="For">{readers}</td>
-          <td class="whole" data-l="Here">
-            <span>
-              {pages.map((path, index) => (
-                <>
-                  {index > 0 && ' '}
-                  <a class="ul" href={path}>
-                    {path}
-                  </a>
-                </>
-              ))}
-            </span>
+          <td class="whole" data-l={pages.length === 0 ? undefined : 'Here'}>
+            {pages.length > 0 && (
+              <span>
+                {pages.map((path, index) => (
+                  <>
+                    {index > 0 && ' '}
+                    <a class="ul" href={path}>
+                      {path}
+                    </a>
+                  </>
+                ))}
+              </span>
+            )}
           </td>
-          <td data-l="Guide">
-            <code>docs/{file}.md</code>
+          <td class="whole" data-l="Guide">
+            <a class="ul" href={`/docs/guides/${file}`}>
+              {file}
+              <span class="vh">: {task}</span>
+            </a>
           </td>
         </tr>
       ))}
@@ -236,7 +291,12 @@ const OperationTable: FC<{ routes: RouteSummary[] }> = ({ routes }) => (
 
 const Contents: FC<DocsPageProps> = ({ origin, isPublic, routes }) => (
   <>
-    <GuideTable of={guides} />
+    {groups.map((group) => (
+      <section class="block">
+        <h2>For {group}</h2>
+        <GuideTable of={guides.filter(([readers]) => readers === group)} />
+      </section>
+    ))}
     <section class="block" id="models">
       <h2>Give agents a real model</h2>
       <p class="up3">
@@ -410,6 +470,20 @@ const GroupPage: FC<GroupPageProps> = ({ frame, origin, tag, routes }) => (
           </section>
         )
       })}
+  </Layout>
+)
+
+const GuidePage: FC<{ frame: Frame; title: string; html: string }> = ({ frame, title, html }) => (
+  <Layout frame={frame} title={`${title} · Docs`} place="docs">
+    <p class="meta">
+      <a class="ul" href="/docs">
+        Docs
+      </a>
+    </p>
+    <h1>{title}</h1>
+    <div class="up4">
+      <Prose of={{ html, content: '' }} knownNames={new Set()} />
+    </div>
   </Layout>
 )
 

@@ -19,6 +19,7 @@ import push from '../client/push.client.js'
 import pushWorker from '../client/push-worker.client.js'
 import times from '../client/times.client.js'
 import unread from '../client/unread.client.js'
+import work from '../client/work.client.js'
 import writing from '../client/writing.client.js'
 import { faviconSvg } from '../parts/meter'
 import admin from '../styles/admin.css'
@@ -50,6 +51,7 @@ type AssetName =
   | 'preview'
   | 'copy'
   | 'menus'
+  | 'work'
 
 interface Asset {
   type: string
@@ -75,6 +77,7 @@ const sources: Record<AssetName, () => Asset> = {
   preview: () => script(preview),
   copy: () => script(copy),
   menus: () => script(menus),
+  work: () => script(work),
 }
 
 const style = (...texts: string[]): Asset => ({
@@ -143,6 +146,7 @@ function buildAssets() {
     preview: publish('preview'),
     copy: publish('copy'),
     menus: publish('menus'),
+    work: publish('work'),
   }
   built = { paths, byPath }
   return built

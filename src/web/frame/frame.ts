@@ -6,6 +6,7 @@ export interface PageViewer {
   id: AccountId
   name: string
   kind: AccountKind
+  avatarId: string | null
   role: Role
   isAdmin: boolean
   /** False with a key that only reads. */

@@ -21,6 +21,7 @@ const managed = {
   'admin/people': 'People',
   audit: 'Audit',
   'admin/log': 'Admin log',
+  'admin/backups': 'Backups',
   docs: 'Docs',
 } as const
 
@@ -39,6 +40,8 @@ interface LayoutProps {
   sheet?: 'css' | 'thread' | 'trace' | 'chart' | 'admin'
   /** Scripts in addition to the common one. */
   scripts?: ('live' | 'feed' | 'follow' | 'passkeys' | 'push' | 'copy')[]
+  /** Path of the Atom feed with the same content. */
+  feed?: string
   /** URL that the page goes on to at once. */
   refreshTo?: string
 }
@@ -62,9 +65,17 @@ export const Layout: FC<PropsWithChildren<LayoutProps>> = (props) => {
           {title === frame.hubName ? title : `${title} · ${frame.hubName}`}
         </title>
         <link rel="stylesheet" href={assets[sheet]} />
+        {props.feed !== undefined && (
+          <link rel="alternate" type="application/atom+xml" title={title} href={props.feed} />
+        )}
         <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
         <link rel="manifest" href="/manifest.webmanifest" />
-        <script type="module" src={assets.page} data-writing={assets.writing} />
+        <script
+          type="module"
+          src={assets.page}
+          data-writing={assets.writing}
+          data-code={assets.copy}
+        />
         {scripts.map((name) => (
           <script type="module" src={assets[name]} />
         ))}
@@ -183,7 +194,7 @@ const groups: [label: string, pages: ManagedPage[]][] = [
   ['Waiting for you', ['approvals', 'moderation']],
   ['Work', ['runs', 'budgets', 'scheduler']],
   ['Rules', ['tools', 'policy', 'credentials', 'models', 'runners', 'admin/limits']],
-  ['Hub', ['admin/people', 'audit', 'admin/log', 'docs']],
+  ['Hub', ['admin/people', 'audit', 'admin/log', 'admin/backups', 'docs']],
 ]
 
 const openToAll: readonly string[] = ['runs', 'budgets', 'scheduler', 'docs']
@@ -247,7 +258,7 @@ const ManageMenu: FC<ManageMenuProps> = ({ viewer, place }) => {
 const AccountMenu: FC<{ viewer: PageViewer }> = ({ viewer }) => (
   <details class="fold-out own">
     <summary>
-      <AccountMark name={viewer.name} kind={viewer.kind} />
+      <AccountMark name={viewer.name} kind={viewer.kind} avatarId={viewer.avatarId} />
       <span class="vh">Account: {viewer.name}</span>
       <span aria-hidden="true">{viewer.name}</span>
     </summary>
@@ -294,7 +305,7 @@ const Foot: FC<{ frame: Frame }> = ({ frame }) => (
 
 const adminPages = [
   ...(['admin/people', 'tools', 'policy', 'credentials', 'models', 'audit'] as const),
-  ...(['admin/log', 'admin/limits', 'runners'] as const),
+  ...(['admin/log', 'admin/backups', 'admin/limits', 'runners'] as const),
 ]
 export type AdminTab = (typeof adminPages)[number]
 

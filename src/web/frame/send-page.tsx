@@ -87,7 +87,7 @@ export async function readPage<Batch extends Statements>(
   const frame = toFrame(bareFrame, isOffline, answers)
   frames.set(c, frame)
   if (!viewer) return { frame, answers }
-  const { id, name, kind } = viewer
+  const { id, name, kind, avatarId } = viewer
   const isAdmin = viewer.role === 'admin'
   const ownFrame = {
     ...frame,
@@ -95,6 +95,7 @@ export async function readPage<Batch extends Statements>(
       id,
       name,
       kind,
+      avatarId,
       role: viewer.role,
       isAdmin,
       canWrite: viewer.scopes.includes('write'),

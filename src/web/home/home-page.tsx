@@ -34,7 +34,7 @@ import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { AccountLink, CommunityLists, CommunityName } from '../parts/links'
 import { FeedPager, NameList } from '../parts/lists'
-import { ElapsedTime } from '../parts/times'
+import { ElapsedTime, RelativeTime } from '../parts/times'
 import { createPostForm, PostComposer, type PostFormState, postForm } from '../posts/composer'
 import { FeedList, Tabs } from '../posts/post-list'
 import {
@@ -45,9 +45,16 @@ import {
   type RunningActivation,
   readFeedCursor,
 } from '../posts/post-queries'
-import { type FirstStepsRow, homeStatements, type SpentRow } from './home-queries'
+import {
+  type FirstStepsRow,
+  homeStatements,
+  type SinceRow,
+  type SpentRow,
+  sinceCountMax,
+} from './home-queries'
+import { continueStay, formatStay } from './stay'
 
-const dismissedSeconds = 400 * 24 * 60 * 60
+const rememberedSeconds = 400 * 24 * 60 * 60
 
 /** Starts the draft with a mention: an agent's page links to `/?ask=scout`. */
 const toMention = (name = ''): string =>
@@ -66,7 +73,7 @@ export function registerHomePages(app: Hono<HubEnv>): void {
     '/first-steps',
     page((c) => {
       requireSameOrigin(c)
-      writeCookie(c, 'first_steps', 'dismissed', { maxAge: dismissedSeconds })
+      writeCookie(c, 'first_steps', 'dismissed', { maxAge: rememberedSeconds })
       return c.redirect('/', 303)
     }),
   )
@@ -114,10 +121,11 @@ async function showHome(c: PageContext, form: PostFormState, status = 200): Prom
     within: {},
     viewer: { credential: await readCredential(c), now },
   }
-  const { frame, answers } = await readPage(
-    c,
-    homeStatements(feed, now, readCookie(c, 'first_steps') === undefined),
-  )
+  const stay = feed.viewer.credential && continueStay(readCookie(c, 'stay'), now)
+  const since = stay?.since ?? null
+  const hasFirstSteps = readCookie(c, 'first_steps') === undefined
+  const { frame, answers } = await readPage(c, homeStatements(feed, now, { hasFirstSteps, since }))
+  if (stay) writeCookie(c, 'stay', formatStay(stay), { maxAge: rememberedSeconds })
   return sendPage(
     c,
     <HomePage
@@ -129,10 +137,12 @@ async function showHome(c: PageContext, form: PostFormState, status = 200): Prom
       agents={answers.agents}
       communities={answers.communities}
       spent={answers.spent ?? null}
+      since={since}
+      news={answers.since ?? null}
       hasJoined={c.req.query('joined') !== undefined}
       firstSteps={answers.firstSteps ?? null}
       form={form}
-      composePath={c.req.path === '/posts-new' ? `/posts-new${new URL(c.req.url).search}` : '/'}
+      composePath={c.req.path + new URL(c.req.url).search}
     />,
     status,
   )
@@ -150,6 +160,10 @@ interface HomePageProps {
   agents: HostedAgent[]
   communities: ShownCommunity[]
   spent: SpentRow | null
+  /** When the viewer left the last time; null for the first stay, and for nobody. */
+  since: number | null
+  /** What is new since then. */
+  news: SinceRow | null
   firstSteps: FirstStepsRow | null
   /** Whether the viewer has just joined by an invitation. */
   hasJoined: boolean
@@ -165,7 +179,7 @@ const HomePage: FC<HomePageProps> = (props) => {
   const listed = [...shown, ...communities.filter(({ isMuted }) => isMuted)]
   const open = communities.filter(({ isReadable, isSystem }) => isReadable && !isSystem)
   return (
-    <Layout frame={frame} title={frame.hubName} place="feed" scripts={['feed']}>
+    <Layout frame={frame} title={frame.hubName} place="feed" feed="/feed.atom" scripts={['feed']}>
       <h1 class="vh">Feed</h1>
       <div class="split">
         <RunningAgents {...props} />
@@ -191,9 +205,11 @@ const HomePage: FC<HomePageProps> = (props) => {
               New posts
             </a>
           </p>
+          <SinceYouWereHere {...props} />
           {rows.length === 0 && <EmptyFeed agent={starter} />}
           <FeedList
             rows={rows}
+            since={props.since}
             running={running}
             frame={frame}
             path={sort === 'hot' ? '/' : `/?sort=${sort}`}
@@ -212,6 +228,30 @@ const HomePage: FC<HomePageProps> = (props) => {
       </div>
       <NameList names={agents} />
     </Layout>
+  )
+}
+
+const formatNew = (count: number): string =>
+  count > sinceCountMax ? `${sinceCountMax}+` : `${count}`
+
+/** What is new, in one line; nothing when there is nothing. */
+const SinceYouWereHere: FC<HomePageProps> = ({ frame, since, news }) => {
+  if (since === null || news === null || news.threads + news.answers === 0) return null
+  return (
+    <p class="meta up3" id="since">
+      Since you were here <RelativeTime at={since} now={frame.now} />:{' '}
+      {news.threads > 0 && (
+        <a href="/?sort=new">
+          {formatNew(news.threads)} new {news.threads === 1 ? 'thread' : 'threads'}
+        </a>
+      )}
+      {news.threads > 0 && news.answers > 0 && ', '}
+      {news.answers > 0 && (
+        <a href="/inbox">
+          {formatNew(news.answers)} {news.answers === 1 ? 'answer' : 'answers'} to you
+        </a>
+      )}
+    </p>
   )
 }
 
@@ -266,7 +306,7 @@ const RunningAgents: FC<HomePageProps> = ({ frame, running, agents, spent }) => 
         {running.slice(0, 6).map((each) => (
           <li>
             <div class="row">
-              <AccountLink name={each.agentName} kind="agent" />
+              <AccountLink name={each.agentName} kind="agent" avatarId={each.agentAvatarId} />
               <span class="r">
                 <ElapsedTime since={each.startedAt} now={now} />
               </span>
@@ -290,7 +330,7 @@ const RunningAgents: FC<HomePageProps> = ({ frame, running, agents, spent }) => 
           <p class="meta">Asleep until mentioned:</p>
           <div class="crew">
             {asleep.map((each) => (
-              <AccountLink name={each.name} kind={each.kind} />
+              <AccountLink name={each.name} kind={each.kind} avatarId={each.avatarId} />
             ))}
           </div>
         </>

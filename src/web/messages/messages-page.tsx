@@ -43,15 +43,18 @@ import {
   readFormWith,
   rejectForm,
 } from '../form/form-state'
+import { assetPaths } from '../frame/assets'
 import type { Frame } from '../frame/frame'
 import { InboxTabs, Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { AddImage } from '../parts/add-image'
+import { Formatting } from '../parts/formatting'
 import { AccountLink } from '../parts/links'
 import { NameList, Pager } from '../parts/lists'
 import { Prose } from '../parts/prose'
 import { RelativeTime } from '../parts/times'
+import { PreviewButton } from '../posts/composer'
 import { type HostedAgent, selectHostedAgents } from '../posts/post-queries'
 import { type PendingReplyRow, selectPendingReply } from './message-queries'
 
@@ -250,8 +253,14 @@ const isRequest = ({ status, isStartedByMe }: ConversationRow): boolean =>
 const NewMessage: FC<MessagesPageProps> = ({ form }) => (
   <details class="block" open={form.typed.to !== '' || form.problem !== null}>
     <summary>New message</summary>
+    <FirstMessageForm form={form} />
+  </details>
+)
+
+export const FirstMessageForm: FC<{ form: FirstMessageState }> = ({ form }) => (
+  <>
     <ErrorSummary problem={form.problem} />
-    <form class="form up2" method="post" action="/dm">
+    <form class="form up2" method="post" action="/dm" data-preview={assetPaths().preview}>
       <FormKey />
       <Field
         form={form}
@@ -283,9 +292,12 @@ const NewMessage: FC<MessagesPageProps> = ({ form }) => (
         <button type="submit" class="btn go">
           Send
         </button>
+        <PreviewButton />
+        <AddImage />
       </div>
+      <Formatting />
     </form>
-  </details>
+  </>
 )
 
 const Conversations: FC<{ rows: ConversationRow[]; now: number }> = ({ rows, now }) => (
@@ -293,7 +305,7 @@ const Conversations: FC<{ rows: ConversationRow[]; now: number }> = ({ rows, now
     {rows.map((row) => (
       <li class={row.unread > 0 ? 'unread' : undefined} data-row>
         <div class="by">
-          <AccountLink name={row.otherName} kind={row.otherKind} />
+          <AccountLink name={row.otherName} kind={row.otherKind} avatarId={row.otherAvatarId} />
           {row.unread > 0 && <span>{row.unread} unread</span>}
           {formatClosedReason(row) && <span>{formatClosedReason(row)}</span>}
           <RelativeTime at={row.lastMessageAt} now={now} />
@@ -340,7 +352,11 @@ const ConversationPage: FC<ConversationPageProps> = (props) => {
       <InboxTabs chosen="messages" />
       <div class="row up4">
         <h1>
-          <AccountLink name={conversation.otherName} kind={conversation.otherKind} />
+          <AccountLink
+            name={conversation.otherName}
+            kind={conversation.otherKind}
+            avatarId={conversation.otherAvatarId}
+          />
         </h1>
         <Block conversation={conversation} />
       </div>
@@ -356,7 +372,7 @@ const ConversationPage: FC<ConversationPageProps> = (props) => {
       </section>
       {answering && <PendingReply of={answering} />}
       <div class="up5" id="say" data-keep="say">
-        <Composer {...props} />
+        <MessageComposer {...props} />
       </div>
     </Layout>
   )
@@ -369,7 +385,12 @@ const Message: FC<{ message: ShownMessageRow; known: ReadonlySet<string>; now: n
   return (
     <article class="reply" id={`m-${message.id}`} data-row>
       <div class="by">
-        <AccountLink name={message.authorName} kind={message.authorKind} />
+        <AccountLink
+          name={message.authorName}
+          kind={message.authorKind}
+          avatarId={message.authorAvatarId}
+          size="l"
+        />
         <RelativeTime at={message.createdAt} now={now} />
         {message.needsHuman && <span>needs human input</span>}
       </div>
@@ -440,7 +461,10 @@ const Block: FC<{ conversation: ConversationRow }> = ({ conversation: { id, isBl
 )
 
 /** The message form, with a request's buttons above it, or the reason why there is no form. */
-const Composer: FC<ConversationPageProps> = ({ conversation, form }) => {
+export const MessageComposer: FC<Pick<ConversationPageProps, 'conversation' | 'form'>> = ({
+  conversation,
+  form,
+}) => {
   const { id, otherName, otherKind, status, isStartedByMe } = conversation
   const closedReason = formatClosedReason(conversation)
   if (closedReason) {
@@ -460,8 +484,14 @@ const Composer: FC<ConversationPageProps> = ({ conversation, form }) => {
         </div>
       )}
       <ErrorSummary problem={form.problem} />
-      <form class="say up3" method="post" action={conversationPath(id)}>
+      <form
+        class="say up3"
+        method="post"
+        action={conversationPath(id)}
+        data-preview={assetPaths().preview}
+      >
         <FormKey />
+        <input type="hidden" name="conversation" value={id} />
         <Field
           form={form}
           as="textarea"
@@ -479,13 +509,15 @@ const Composer: FC<ConversationPageProps> = ({ conversation, form }) => {
         <div class="bar">
           <span class="meta">
             {otherKind === 'agent'
-              ? 'Markdown is supported. Admins can read messages to agents.'
-              : 'Markdown is supported. Messages do not appear in threads.'}
+              ? 'Admins can read messages to agents.'
+              : 'Messages do not appear in threads.'}
           </span>
+          <Formatting />
           <AddImage />
           <button class="btn go" type="submit">
             Send
           </button>
+          <PreviewButton />
         </div>
       </form>
     </>

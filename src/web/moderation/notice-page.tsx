@@ -43,6 +43,7 @@ import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { RelativeTime } from '../parts/times'
+import { WrittenText } from '../parts/written-text'
 import { ActionLine, ModerationTabs } from './queue-page'
 
 /** Registers the page that a banned account reads, and the form with which an admin decides its appeal. */
@@ -285,7 +286,7 @@ export const RemovedNotice: FC<{ reason: string; removal: RemovalRow | undefined
       {removal?.text && (
         <details>
           <summary class="meta">Removed text, shown to its author and to moderators</summary>
-          <div class="code up2">{removal.text}</div>
+          <WrittenText text={removal.text} />
         </details>
       )}
       {removal?.isOwn && !removal.isAppealed && (

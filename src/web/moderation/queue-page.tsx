@@ -15,6 +15,7 @@ import { FormKey } from '../frame/read-form'
 import { AccountLink } from '../parts/links'
 import { Pager } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
+import { WrittenText } from '../parts/written-text'
 import { ModerateForm } from './moderate-form'
 
 interface QueuePageProps {
@@ -102,7 +103,7 @@ const Case: FC<{ row: CaseRow; now: number }> = ({ row, now }) => {
         ))}
       </ul>
       {row.isGone && <p class="meta">The author has deleted {of}.</p>}
-      {row.text && <div class="code up2">{row.text}</div>}
+      {row.text && <WrittenText text={row.text} />}
       <ModerateForm
         postId={postId}
         commentId={commentId}
@@ -141,7 +142,7 @@ const Appeal: FC<{ row: AppealRow; now: number }> = ({ row, now }) => {
         <dt>Appeal</dt>
         <dd>{row.appeal}</dd>
       </dl>
-      {row.text !== null && <div class="code up2">{row.text}</div>}
+      {row.text !== null && <WrittenText text={row.text} />}
       <DecisionForm id={row.id} action={`/moderation/appeals/${row.id}`} />
     </>
   )

@@ -12,6 +12,7 @@ import { assetPaths } from '../frame/assets'
 import type { Frame } from '../frame/frame'
 import { FormKey } from '../frame/read-form'
 import { AddImage } from '../parts/add-image'
+import { Formatting } from '../parts/formatting'
 import { type ThreadSort, withSort } from './thread-sort'
 
 /** @param id of the field that is missing, to which links lead */
@@ -22,11 +23,11 @@ const SignInFirst: FC<{ id: string; next: string; what: string }> = ({ id, next,
 )
 
 /**
- * Shows what the text would do, on a page of its own. The script shows the same below the form. It comes last:
- * Enter in a field presses the first button.
+ * Shows the text as it is rendered, and what it would do, on a page of its own. The script shows the same below the
+ * form. It comes last: Enter in a field presses the first button.
  */
-const PreviewButton: FC = () => (
-  <button class="btn" type="submit" formaction="/posts-preview">
+export const PreviewButton: FC<{ sort?: ThreadSort }> = ({ sort = 'old' }) => (
+  <button class="btn" type="submit" formaction={withSort('/posts-preview', sort)}>
     Preview
   </button>
 )
@@ -83,6 +84,7 @@ export const PostComposer: FC<PostComposerProps> = (props) => {
         />
         <div class="bar">
           <CommunityChoice communities={communities} form={form} />
+          <Formatting />
           <AddImage />
           <button class="btn go" type="submit">
             Post
@@ -136,7 +138,10 @@ export const ReplyComposer: FC<ReplyComposerProps> = (props) => {
   const { frame, postId, parentId, to, sort, form } = props
   const path = `/p/${encodeURIComponent(postId)}`
   const id = parentId ? 'reply-to' : 'reply'
-  if (!frame.viewer) return <SignInFirst id={id} next={path} what="reply" />
+  if (!frame.viewer) {
+    const shown = parentId ? `${path}?reply_to=${encodeURIComponent(parentId)}` : path
+    return <SignInFirst id={id} next={withSort(`${shown}#${id}`, sort)} what="reply" />
+  }
   return (
     <>
       <ErrorSummary problem={form.problem} />
@@ -167,18 +172,17 @@ export const ReplyComposer: FC<ReplyComposerProps> = (props) => {
           data-mentions
         />
         <div class="bar">
-          {parentId ? (
+          <Formatting />
+          {parentId && (
             <a class="meta" href={withSort(path, sort)}>
               Cancel
             </a>
-          ) : (
-            <span class="meta">Markdown is supported</span>
           )}
           <AddImage />
           <button class="btn go" type="submit">
             Reply
           </button>
-          <PreviewButton />
+          <PreviewButton sort={sort} />
         </div>
       </form>
     </>

@@ -22,10 +22,14 @@ import {
   readFormWith,
   rejectForm,
 } from '../form/form-state'
+import { assetPaths } from '../frame/assets'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { AddImage } from '../parts/add-image'
+import { Formatting } from '../parts/formatting'
+import { PreviewButton } from './composer'
 
 const postInput = postUpdate.required()
 const commentInput = z.object({ content: commentContent })
@@ -129,11 +133,11 @@ async function deleteOwn(c: PageContext): Promise<Response> {
   return c.redirect(`${communityPath(communityName)}?deleted`, 303)
 }
 
-type EditField = 'title' | 'content' | 'url'
+export type EditField = 'title' | 'content' | 'url'
 type EditFormState = FormState<EditField>
 
 /** The form of a post that its author edits. */
-const postEditForm: FormDefinition<EditField> = {
+export const postEditForm: FormDefinition<EditField> = {
   rejected: 'The post was not saved.',
   fields: {
     title: { message: describeText('The title', limits.post.titleCharsMax) },
@@ -152,8 +156,7 @@ const commentEditForm: FormDefinition<EditField> = {
   },
 }
 
-interface EditPageProps {
-  frame: Frame
+interface EditFormProps {
   postId: string
   /** Null for the post itself. */
   commentId: string | null
@@ -163,54 +166,18 @@ interface EditPageProps {
 }
 
 /** The author's page to edit or delete a post or a comment. */
-const EditPage: FC<EditPageProps> = ({ frame, postId, commentId, form, base }) => {
+const EditPage: FC<EditFormProps & { frame: Frame }> = ({ frame, ...edited }) => {
+  const { postId, commentId } = edited
   const noun = commentId === null ? 'post' : 'reply'
-  const target = commentId !== null && <input type="hidden" name="comment_id" value={commentId} />
   return (
     <Layout frame={frame} title={`Edit your ${noun}`}>
       <h1>Edit your {noun}</h1>
       <p class="lede">Readers see that it was edited. A mention that you add notifies nobody.</p>
-      <ErrorSummary problem={form.problem} />
-      <form class="form up4" method="post" action={`${postPath(postId)}/edit`}>
-        {target}
-        <input type="hidden" name="base" value={base} />
-        {commentId === null && (
-          <>
-            <Field
-              form={form}
-              name="title"
-              label="Title"
-              required
-              maxlength={limits.post.titleCharsMax}
-              autocomplete="off"
-            />
-            <Field form={form} name="url" label="URL (optional)" autocomplete="off" />
-          </>
-        )}
-        <Field
-          form={form}
-          as="textarea"
-          name="content"
-          label="Text"
-          rows={8}
-          required={commentId !== null}
-          maxlength={
-            commentId === null ? limits.post.contentCharsMax : limits.comment.contentCharsMax
-          }
-        />
-        <div class="acts">
-          <button class="btn go" type="submit">
-            Save
-          </button>
-          <a class="meta" href={contentPath(postId, commentId)}>
-            Cancel
-          </a>
-        </div>
-      </form>
+      <EditForm {...edited} />
       <details class="up6">
         <summary class="meta">Delete this {noun}</summary>
         <form class="form up2" method="post" action={`${postPath(postId)}/delete`}>
-          {target}
+          <Target commentId={commentId} />
           <p>
             {commentId === null
               ? 'A deleted post is gone for everybody, and so is its thread.'
@@ -226,3 +193,57 @@ const EditPage: FC<EditPageProps> = ({ frame, postId, commentId, form, base }) =
     </Layout>
   )
 }
+
+const Target: FC<{ commentId: string | null }> = ({ commentId }) =>
+  commentId !== null && <input type="hidden" name="comment_id" value={commentId} />
+
+export const EditForm: FC<EditFormProps> = ({ postId, commentId, form, base }) => (
+  <>
+    <ErrorSummary problem={form.problem} />
+    <form
+      class="form up4"
+      method="post"
+      action={`${postPath(postId)}/edit`}
+      data-preview={assetPaths().preview}
+    >
+      <Target commentId={commentId} />
+      <input type="hidden" name="edit" value={postId} />
+      <input type="hidden" name="base" value={base} />
+      {commentId === null && (
+        <>
+          <Field
+            form={form}
+            name="title"
+            label="Title"
+            required
+            maxlength={limits.post.titleCharsMax}
+            autocomplete="off"
+          />
+          <Field form={form} name="url" label="URL (optional)" autocomplete="off" />
+        </>
+      )}
+      <Field
+        form={form}
+        as="textarea"
+        name="content"
+        label="Text"
+        rows={8}
+        required={commentId !== null}
+        maxlength={
+          commentId === null ? limits.post.contentCharsMax : limits.comment.contentCharsMax
+        }
+      />
+      <div class="acts">
+        <button class="btn go" type="submit">
+          Save
+        </button>
+        <AddImage />
+        <a class="meta" href={contentPath(postId, commentId)}>
+          Cancel
+        </a>
+        <PreviewButton />
+      </div>
+      <Formatting />
+    </form>
+  </>
+)

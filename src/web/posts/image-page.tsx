@@ -1,22 +1,17 @@
 import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import type { EntryRule, HubEnv } from '../../hub/http/page-entry'
-import { httpErrors, readBoundedBody, requireViewer, toActor } from '../../hub/http/page-entry'
-import { mediaErrors, type Uploaded, uploadImage } from '../../hub/media/actions'
-import { acceptedImages } from '../../hub/media/images/clean-image'
-import { bodyLimits, media } from '../../shared/config'
-import { AppError } from '../../shared/errors'
+import { type HubEnv, requireViewer, toActor } from '../../hub/http/page-entry'
+import { type Uploaded, uploadImage } from '../../hub/media/actions'
+import { imageLimits } from '../../hub/media/images/clean-image'
+import type { AppError } from '../../shared/errors'
 import { mediaPath } from '../../shared/paths'
 import { ErrorSummary } from '../form/fields'
 import type { Frame } from '../frame/frame'
+import { ImageField, imageFormRule, isImageProblem, readImageForm } from '../frame/image-form'
 import { Layout } from '../frame/layout'
-import { FormKey, toFormKey } from '../frame/read-form'
+import { FormKey } from '../frame/read-form'
 import { type PageContext, page, pageErrors, readPage, sendPage } from '../frame/send-page'
 import { imagesPath } from '../parts/add-image'
-
-/** The form has a few fields besides the image. */
-const body = { bytesMax: media.bytesMax + 16 * 1024, readMs: bodyLimits.uploadReadMs }
-const rule: EntryRule = { rate: 'write', body: 'image' }
 
 /** Registers the page that uploads an image for a text, for browsers without the script of the forms. */
 export function registerImagePages(app: Hono<HubEnv>): void {
@@ -29,34 +24,22 @@ export function registerImagePages(app: Hono<HubEnv>): void {
     page(async (c) => {
       const viewer = await requireViewer(c, 'write', { isWriting: true })
       try {
-        const { file, alt, key } = await readImageForm(c)
+        const { form, key, readFile } = await readImageForm(c)
+        const file = await readFile()
+        const alt = toAlt(form.get('alt'))
         const { answer } = await uploadImage(c.var.context, toActor(viewer, key), file)
         return c.redirect(`${imagesPath}?${new URLSearchParams({ id: answer.id, alt })}`, 303)
       } catch (error) {
-        if (!(error instanceof AppError) || error.status >= 500) throw error
+        if (!isImageProblem(error)) throw error
         return showPage(c, { problem: error, image: null })
       }
-    }, rule),
+    }, imageFormRule),
   )
 }
 
-/** @throws TOO_LARGE, VALIDATION for a form without a file */
-async function readImageForm(
-  c: PageContext,
-): Promise<{ file: Uint8Array<ArrayBuffer>; alt: string; key: string }> {
-  const bytes = await readBoundedBody(c.req.raw, body, mediaErrors.tooLarge)
-  const headers = { 'content-type': c.req.header('content-type') ?? '' }
-  const form = await new Response(bytes, { headers }).formData().catch((cause: unknown) => {
-    throw httpErrors.malformedForm(cause)
-  })
-  const [file, alt] = [form.get('file'), form.get('alt')]
-  if (file === null || typeof file === 'string') throw imageErrors.none()
-  return {
-    file: new Uint8Array(await file.arrayBuffer()),
-    alt: typeof alt === 'string' ? alt.replace(/[[\]\\\s]+/g, ' ').trim() : '',
-    key: await toFormKey(c, form),
-  }
-}
+/** Returns a description as it can stand in Markdown. */
+const toAlt = (given: File | string | null): string =>
+  typeof given === 'string' ? given.replace(/[[\]\\\s]+/g, ' ').trim() : ''
 
 /** Returns the image that was just uploaded, whose id ends with its size; null without one. */
 function readUploaded(c: PageContext): (Uploaded & { alt: string }) | null {
@@ -64,11 +47,6 @@ function readUploaded(c: PageContext): (Uploaded & { alt: string }) | null {
   const [, width, height] = /^[0-9a-f-]{36}-(\d{1,5})x(\d{1,5})$/.exec(id) ?? []
   if (!width || !height) return null
   return { id, width: Number(width), height: Number(height), alt: c.req.query('alt') ?? '' }
-}
-
-/** Errors of the form, as users read them. */
-const imageErrors = {
-  none: () => new AppError('VALIDATION', 'No image was chosen.', { hint: 'Choose a file.' }),
 }
 
 interface ImagePageProps {
@@ -90,20 +68,11 @@ const ImagePage: FC<ImagePageProps> = ({ frame, problem, image }) => (
     {image && <UploadedImage image={image} />}
     <form class="form up4" method="post" action={imagesPath} enctype="multipart/form-data">
       <FormKey />
-      <div>
-        <label for="file">Image</label>
-        <input
-          id="file"
-          name="file"
-          type="file"
-          required
-          accept="image/png,image/jpeg,image/webp,image/gif"
-          aria-describedby="accepted"
-        />
-        <p class="meta" id="accepted">
-          {acceptedImages} Its metadata, such as where a photo was taken, is removed.
-        </p>
-      </div>
+      <ImageField
+        label="Image"
+        limits={imageLimits}
+        note="Its metadata, such as where a photo was taken, is removed."
+      />
       <div>
         <label for="alt">Description</label>
         <input id="alt" name="alt" autocomplete="off" aria-describedby="alt-use" />

@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { NotWoken } from '../../hub/contract/hub'
 import type { FollowingRow } from '../../hub/inbox/following-queries'
+import type { WithdrawnQuestion } from '../../hub/inbox/stop-queries'
 import { countContinued } from '../../hub/moderation/reply-limit-actions'
 import type { LiftRow, NotWokenAgent } from '../../hub/moderation/reply-limit-queries'
 import { explainReplyLimit } from '../../hub/rules/reply-limits'
@@ -218,3 +219,18 @@ export const FollowingNote: FC<{ of: FollowingRow; postId: string }> = ({ of, po
     )}
   </form>
 )
+
+/** Below a comment that says stop: the questions that it withdrew before their agents started. */
+export const WithdrawnNote: FC<{ by: string; of: readonly WithdrawnQuestion[] }> = ({ by, of }) => {
+  if (of.length === 0) return null
+  const questions = of.map(({ agent, requester }) =>
+    requester === null || requester.name === by
+      ? `the question to ${agent.name}`
+      : `the question by ${requester.name} to ${agent.name}`,
+  )
+  return (
+    <p class="meta">
+      {by} withdrew {[...new Set(questions)].join(', ')} before a run started. Nothing is charged.
+    </p>
+  )
+}

@@ -32,9 +32,10 @@ import type { Frame } from '../frame/frame'
 import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { type ReplyFormState, replyForm } from './composer'
+import { readProgress } from './live-block'
 import { type ThreadComment, type ThreadPost, threadStatements } from './post-queries'
 import { ThreadPage } from './thread-page'
-import { type ThreadSort, threadSorts, withSort } from './thread-sort'
+import { readSort, withSort } from './thread-sort'
 
 /** Registers a thread's page, the form of its replies, and the buttons for its agents. */
 export function registerThreadPages(app: Hono<HubEnv>): void {
@@ -126,6 +127,7 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
       hasEarlier={rows.length > comments.length}
       isNewest={window.before === null && (rows[0]?.isNewest ?? true)}
       activations={answers.activations}
+      progress={await readProgress(c.var.context.agents, frame.viewer, answers.working)}
       approvals={answers.approvals.map((row) =>
         redactApproval(row, frame.viewer, c.var.context.settings),
       )}
@@ -138,6 +140,7 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
       notWoken={answers.notWoken}
       unreached={(answers.unreached ?? []).map(toNotWoken)}
       lift={answers.lift ?? null}
+      withdrawn={Map.groupBy(answers.withdrawn, ({ stopId }) => stopId)}
       removals={new Map(answers.removals.map((row) => [row.commentId, row]))}
       mayModerate={answers.mayModerate}
       following={new Map(answers.following.map((row) => [row.answerId, row]))}
@@ -151,9 +154,6 @@ async function showThread(c: PageContext, reply: ReplyFormState, status = 200): 
     status,
   )
 }
-
-const readSort = (text: string | undefined): ThreadSort =>
-  threadSorts.find((sort) => sort === text) ?? 'old'
 
 /** Characters of a text that a reply quotes. */
 const quotedCharsMax = 2_000

@@ -6,7 +6,7 @@ import type { Frame } from '../frame/frame'
 import { AccountLink, CommunityName } from '../parts/links'
 import { excerpt } from '../parts/prose'
 import { RelativeTime } from '../parts/times'
-import type { FeedPageRow, RunningActivation } from './post-queries'
+import { type FeedPageRow, newRepliesMax, type RunningActivation } from './post-queries'
 import { VoteForm } from './vote-form'
 
 interface FeedListProps {
@@ -15,6 +15,8 @@ interface FeedListProps {
   frame: Frame
   /** Path of the page with the list, to return to after a vote. */
   path: string
+  /** When the viewer left the last time: posts after it that the viewer has not opened are new. */
+  since?: number | null
 }
 
 export const FeedList: FC<FeedListProps> = ({ rows, ...props }) => (
@@ -70,7 +72,7 @@ const PostItem: FC<ItemProps & { row: FeedPageRow }> = (props) => {
         of={row.title}
         authorName={row.authorName}
         score={row.score}
-        value={row.ownVote}
+        value={row.own.vote}
         next={`${path}#p-${row.id}`}
         isUpOnly
       />
@@ -85,7 +87,12 @@ const PostItem: FC<ItemProps & { row: FeedPageRow }> = (props) => {
           <a href={communityPath(row.communityName)}>
             <CommunityName name={row.communityName} visibility={row.visibility} />
           </a>
-          <a href={postPath(row.id)}>{formatPlural(row.commentCount, 'reply', 'replies')}</a>
+          <span>
+            <a href={postPath(row.id)}>{formatPlural(row.commentCount, 'reply', 'replies')}</a>
+            {row.own.newReplies ? <b>, {formatNewReplies(row.own.newReplies)}</b> : ''}
+          </span>
+          {isNew(row, props) && <b>new</b>}
+          {row.isAnswered && <span>answered</span>}
           {row.agentsCostMicrousd > 0 && (
             <span>agents {formatMoney(row.agentsCostMicrousd, 'thread')}</span>
           )}
@@ -103,6 +110,16 @@ const PostItem: FC<ItemProps & { row: FeedPageRow }> = (props) => {
     </li>
   )
 }
+
+const formatNewReplies = (count: number): string =>
+  count > newRepliesMax ? `more than ${newRepliesMax} new` : `${count} new`
+
+/** Whether somebody else wrote a post since the viewer was here, and the viewer has not opened it. */
+const isNew = (
+  { own, createdAt, authorId }: FeedPageRow,
+  { since = null, frame }: Pick<FeedListProps, 'since' | 'frame'>,
+): boolean =>
+  since !== null && own.newReplies === null && createdAt > since && authorId !== frame.viewer?.id
 
 interface TabsProps {
   label: string
@@ -125,12 +142,22 @@ export const Tabs: FC<TabsProps> = ({ label, path, chosen, tabs }) => (
   </nav>
 )
 
-type Props = PropsWithChildren<{ of: PostRow; now: number; class?: string }>
+type Props = PropsWithChildren<{
+  of: PostRow & { authorAvatarId: string | null }
+  now: number
+  /** Whether it stands above the thread of the post. */
+  isInThread?: boolean
+}>
 
 /** Who wrote a post and when, in lists and above its thread; `children` follow the author. */
-export const PostByline: FC<Props> = ({ of: post, now, class: spacing, children }) => (
-  <div class={spacing ? `by ${spacing}` : 'by'}>
-    <AccountLink name={post.authorName} kind={post.authorKind} />
+export const PostByline: FC<Props> = ({ of: post, now, isInThread, children }) => (
+  <div class={isInThread ? 'by up3' : 'by'}>
+    <AccountLink
+      name={post.authorName}
+      kind={post.authorKind}
+      avatarId={post.authorAvatarId}
+      size={isInThread ? 'l' : 's'}
+    />
     <RelativeTime at={post.createdAt} now={now} />
     {children}
   </div>

@@ -5,6 +5,7 @@ import { commentFields } from '../../hub/comments/queries'
 import { selectVisit } from '../../hub/comments/visit-queries'
 import { selectFollowing } from '../../hub/inbox/following-queries'
 import { selectUnreached } from '../../hub/inbox/queries'
+import { selectWithdrawn } from '../../hub/inbox/stop-queries'
 import { shownTextFields } from '../../hub/markdown/queries'
 import { selectMayModerateThread, selectRemovals } from '../../hub/moderation/queue-queries'
 import { selectLift, selectNotWoken } from '../../hub/moderation/reply-limit-queries'
@@ -19,7 +20,7 @@ import {
 import { canReadPostSql, canReadSql, isPostReadableSql } from '../../hub/rules/readable-sql'
 import { limitFieldsOf } from '../../hub/rules/reply-limits-sql'
 import { hasPageSql, isCommentShownSql, isPostShownSql } from '../../hub/rules/shown-sql'
-import { unmetCallsSql } from '../../hub/rules/traces-sql'
+import { isForThreadSql, traceAccessColumns, unmetCallsSql } from '../../hub/rules/traces-sql'
 import {
   isAwaitingProviderSql,
   isHubPausedSql,
@@ -35,13 +36,13 @@ import { approvals } from '../../hub/schema/approvals'
 import { communities } from '../../hub/schema/communities'
 import { agents, schedules } from '../../hub/schema/definitions'
 import { inboxItems } from '../../hub/schema/inbox'
-import { comments, mentions, posts, votes } from '../../hub/schema/posts'
+import { comments, mentions, posts, visits, votes } from '../../hub/schema/posts'
 import { type Credential, viewer, viewerCte, viewerValues } from '../../hub/viewers/queries'
 import { type Reader, requestReader } from '../../hub/viewers/reader'
 import { selectOwnVotes } from '../../hub/votes/queries'
 import { limits, renderedTexts } from '../../shared/config'
 import { type Cursor, decodeCount, decodeKeyset } from '../../shared/cursor'
-import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
+import { flag, nullable, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, type Statement } from '../../shared/db/statement'
 import type { AccountId, CommentId, PostId } from '../../shared/ids'
 
@@ -51,6 +52,7 @@ const m = alias(comments, 'm')
 const x = alias(activations, 'x')
 const g = alias(agents, 'g')
 const i = alias(inboxItems, 'i')
+const e = alias(activations, 'e')
 const f = alias(accounts, 'f')
 const o = alias(approvals, 'o')
 const k = alias(mentions, 'k')
@@ -65,6 +67,7 @@ const textList = (query: SQL): SQL<string[]> =>
 
 const threadPostFields = {
   ...shownPostFields,
+  authorAvatarId: a.avatarId,
   visibility: c.visibility,
   limits: limitFieldsOf(c),
   html: sql<string | null>`iif(${isPostShownSql(p)}, ${p.html}, NULL)`,
@@ -119,6 +122,7 @@ const threadCommentFields = (linked: SQLWrapper) => {
   }
   return {
     ...commentFields,
+    authorAvatarId: a.avatarId,
     ...shownTextFields(shown, sql`${m.id} = ${linked} DESC, ${m.createdAt} DESC, ${m.id} DESC`),
     /** Whether no newer comments exist than those of the page. */
     isNewest: flag(sql`bound.at = ${sql.raw(String(newestAt))}`),
@@ -168,6 +172,7 @@ function selectThreadComments(
 const threadActivationFields = {
   id: x.id,
   agentName: a.name,
+  agentAvatarId: a.avatarId,
   state: x.state,
   startedAt: x.startedAt,
   replyRefusal: x.replyRefusal,
@@ -195,8 +200,48 @@ const selectThreadActivations = prepare(({ postId }: Pick<OfPost, 'postId'>) =>
   ),
 )
 
+const recentMax = sql.raw('9')
+const recentLook = sql.raw('30')
+
+/** Duration in milliseconds and cost in micro-dollars of the last completed answers of an agent that the reader reads, as JSON. */
+const recentRunsSql = (agent: SQLWrapper, reader: SQLWrapper) =>
+  sql`(SELECT json_group_array(json_array(ms, cost)) FROM (SELECT r.finished_at - r.started_at AS ms, r.cost AS cost
+    FROM (SELECT ${e.startedAt}, ${e.finishedAt}, iif(${e.isPriced}, ${e.costMicrousd}, NULL) AS cost, ${e.outcome}, ${e.task}, ${e.communityId}
+      FROM ${activations} ${e} WHERE ${e.agentId} = ${agent} ORDER BY ${e.startedAt} DESC, ${e.id} DESC LIMIT ${recentLook}) r
+    WHERE r.outcome = 'completed' AND r.task IN ('mention', 'reply') AND ${canReadSql(sql`coalesce(r.community_id, '')`, reader)}
+    ORDER BY r.started_at DESC LIMIT ${recentMax}))`.mapWith((json: string): RecentRun[] =>
+    JSON.parse(json).map(([ms, costMicrousd]: [number, number | null]) => ({ ms, costMicrousd })),
+  )
+
+/** How long an answer took, and what it cost; null: nobody knows its price. */
+export interface RecentRun {
+  ms: number
+  costMicrousd: number | null
+}
+
+const workingFields = (reader: SQLWrapper) => ({
+  id: x.id,
+  agentId: x.agentId,
+  /** What it has cost so far, as far as it is recorded. */
+  spentMicrousd: sql<number>`${x.settledMicrousd} + ${x.costMicrousd}`,
+  recent: recentRunsSql(x.agentId, reader),
+  isForThread: isForThreadSql(reader),
+  ...traceAccessColumns(reader),
+})
+
+/** A run that works in a thread, with what decides how much of it the reader sees. */
+export type WorkingRun = RowOf<ReturnType<typeof workingFields>>
+
+/** The plus disables the index on the post: fewer runs work now than ever worked on a post. */
+const selectWorking = prepare(({ postId, reader }: OfPost) =>
+  manySql(
+    workingFields(reader),
+    sql`FROM ${activations} ${x} WHERE ${x.state} = 'running' AND +${x.postId} = ${postId} LIMIT 50`,
+  ),
+)
+
 /** The accounts that a thread mentions; their names in its text become links. */
-const selectMentioned = prepare(({ postId }: Pick<OfPost, 'postId'>) =>
+export const selectMentioned = prepare(({ postId }: Pick<OfPost, 'postId'>) =>
   manySql(
     { name: a.name },
     sql`FROM (SELECT DISTINCT ${k.accountId} FROM ${mentions} ${k} WHERE ${k.postId} = ${postId} LIMIT 500) t
@@ -234,6 +279,7 @@ export const threadStatements = (
   post: selectThreadPost({ postId, reader }),
   comments: selectThreadComments(postId, reader, window),
   activations: selectThreadActivations({ postId }),
+  working: selectWorking({ postId, reader }),
   mentioned: selectMentioned({ postId }),
   paused: selectPaused({ postId, reader }),
   quiet: selectQuiet({ postId, reader }),
@@ -258,12 +304,14 @@ export const threadStatements = (
   following: selectFollowing(credential, now, postId),
   visit: credential ? selectVisit({ postId, reader }) : null,
   lift: selectLift({ postId, reader }),
+  withdrawn: selectWithdrawn({ postId }),
   ...resumeStatements(credential, now, postId),
 })
 
 const hostedAgentFields = {
   name: a.name,
   kind: a.kind,
+  avatarId: a.avatarId,
   description: a.description,
   isPaused: g.isPaused,
 }
@@ -288,6 +336,7 @@ const runningActivationFields = {
   postId: nullable(p.id),
   postTitle: nullable(p.title),
   agentName: a.name,
+  agentAvatarId: a.avatarId,
   task: x.task,
   startedAt: x.startedAt,
 }
@@ -309,9 +358,38 @@ export const selectRunningActivations = prepare(({ reader }: Params<{ reader: Re
 
 const s = alias(schedules, 's')
 const v = alias(votes, 'v')
+const w = alias(visits, 'w')
+
+/** New replies of a thread that a feed counts. */
+export const newRepliesMax = 20
+
+/** What the viewer did with a post of a list. */
+interface Own {
+  /** 1, -1 or 0. */
+  vote: number
+  /** Replies of others that it has not read, at most one more than `newRepliesMax`; null: it has not opened the thread. */
+  newReplies: number | null
+}
+
+/** `me` is the viewer. */
+const newRepliesSql = sql`(SELECT (SELECT count(*) FROM (SELECT 1 FROM ${comments} ${n}
+        WHERE ${n.postId} = ${w.postId} AND ${n.createdAt} > ${w.seenAt} AND ${n.authorId} <> me.id
+          AND ${n.deletedAt} IS NULL LIMIT ${sql.raw(String(newRepliesMax + 1))}))
+      FROM ${visits} ${w} WHERE ${w.accountId} = me.id AND ${w.postId} = ${p.id})`
+
+/** One subquery, so that the account of the viewer is read once for the list. */
+const ownSql = (newReplies: SQL): SQL<Own> =>
+  sql`(SELECT json_object(
+    'vote', coalesce((SELECT ${v.value} FROM ${votes} ${v}
+      WHERE ${v.accountId} = me.id AND ${v.postId} = ${p.id} AND ${v.commentId} = ''), 0),
+    'newReplies', ${newReplies})
+  FROM (SELECT (SELECT ${viewer.id} FROM ${viewer}) AS id) me)`.mapWith(
+    (json): Own => JSON.parse(json),
+  ) as SQL<Own>
 
 const feedFields = {
   ...postFields,
+  authorAvatarId: a.avatarId,
   visibility: c.visibility,
   /** The beginning of the text. */
   content: sql<string>`substr(${p.content}, 1, 600)`,
@@ -319,10 +397,10 @@ const feedFields = {
   hasSchedule: flag(
     sql`EXISTS (SELECT 1 FROM ${schedules} ${s} WHERE ${s.accountId} = ${p.authorId})`,
   ),
-  /** The viewer's own vote: 1, -1 or 0. */
-  ownVote: number(sql`coalesce((SELECT ${v.value} FROM ${votes} ${v}
-    WHERE ${v.accountId} = (SELECT ${viewer.id} FROM ${viewer}) AND ${v.postId} = ${p.id}
-      AND ${v.commentId} = ''), 0)`),
+  own: ownSql(newRepliesSql),
+  /** Whether one of the newest runs in the thread answered there. */
+  isAnswered: flag(sql`EXISTS (SELECT 1 FROM (SELECT ${x.replyCommentId} FROM ${activations} ${x}
+    WHERE ${x.postId} = ${p.id} ORDER BY ${x.startedAt} DESC LIMIT 2) newest WHERE newest.reply_comment_id IS NOT NULL)`),
 }
 
 export type FeedPageRow = RowOf<typeof feedFields>
@@ -352,13 +430,20 @@ export const toReader = ({ credential, now }: FeedPage['viewer']): Reader =>
 
 const selectFeedList = preparePostLists(feedFields, viewerCte)
 
+/** The posts of one account, without what is new in each and who answered. */
+const selectAuthorList = preparePostLists(
+  { ...feedFields, own: ownSql(sql`NULL`), isAnswered: flag(sql`0`) },
+  viewerCte,
+)
+
 /** One row more than a page shows, which shows whether there is a next page. */
 const feedRowsMax = limits.page.postsDefault + 1
 
 /** Selects one page of posts. */
 export function selectFeedRows(page: FeedPage): Statement<FeedPageRow[]> {
   const { sort, cursor, within, viewer: of } = page
-  return selectFeedList(
+  const select = within.author === undefined ? selectFeedList : selectAuthorList
+  return select(
     { ...within, reader: toReader(of), sort, cursor, limit: feedRowsMax },
     viewerValues(of.credential, of.now),
   )

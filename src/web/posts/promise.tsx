@@ -1,8 +1,13 @@
 import type { Hono } from 'hono'
-import type { FC } from 'hono/jsx'
+import type { FC, PropsWithChildren } from 'hono/jsx'
+import * as z from 'zod'
 import { formatPayers } from '../../hub/budgets/usage-view'
-import { type EntryRule, type HubEnv, httpErrors, readCredential } from '../../hub/http/page-entry'
+import { type EntryRule, type HubEnv, readCredential, readReader } from '../../hub/http/page-entry'
+import { renderText, type TextTable } from '../../hub/markdown/render-text'
+import { dmErrors } from '../../hub/messages/actions'
+import { selectConversation } from '../../hub/messages/queries'
 import { postErrors } from '../../hub/posts/actions'
+import { selectPost } from '../../hub/posts/queries'
 import { formatToolName } from '../../hub/rules/traces'
 import { previewStatements } from '../../hub/views/preview-queries'
 import {
@@ -14,14 +19,30 @@ import {
   toDraft,
   toPreview,
 } from '../../hub/views/preview-view'
+import { limits } from '../../shared/config'
 import { formatCount, formatMoney, formatPlural } from '../../shared/format'
 import { connectPath } from '../../shared/paths'
-import { createForm, mapFields } from '../form/form-state'
+import { showsText } from '../../shared/texts'
+import { ErrorSummary } from '../form/fields'
+import { createForm, mapFields, toPageError, toProblem } from '../form/form-state'
+import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { readForm } from '../frame/read-form'
-import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { KeptForm, readForm, readKeptForm } from '../frame/read-form'
+import {
+  createFrame,
+  type PageContext,
+  page,
+  pageErrors,
+  readPage,
+  sendPage,
+} from '../frame/send-page'
+import { FirstMessageForm, MessageComposer } from '../messages/messages-page'
 import { AccountLink } from '../parts/links'
+import { Prose } from '../parts/prose'
 import { PostComposer, postForm, ReplyComposer, replyForm } from './composer'
+import { EditForm, postEditForm } from './edit-page'
+import { selectMentioned } from './post-queries'
+import { readSort } from './thread-sort'
 
 /** A preview is a form that writes nothing. */
 const previewRule: EntryRule = { rate: 'read', body: 'form' }
@@ -31,8 +52,21 @@ export function registerPreviewPages(app: Hono<HubEnv>): void {
   app.post('/posts-preview', page(showPreview, previewRule))
 }
 
+type Read = (name: string) => string
+
 async function showPreview(c: PageContext): Promise<Response> {
   const read = await readForm(c)
+  try {
+    if (read('edit')) return await previewEdit(c, read)
+    if (read('conversation') || read('to')) return await previewMessage(c, read)
+    return await previewText(c, read)
+  } catch (error) {
+    if (toPageError(error).code !== 'UNAUTHORIZED') throw error
+    return showSignIn(c)
+  }
+}
+
+async function previewText(c: PageContext, read: Read): Promise<Response> {
   const postId = read('post_id') || null
   const post = mapFields(postForm, read)
   const reply = mapFields(replyForm, read)
@@ -51,38 +85,160 @@ async function showPreview(c: PageContext): Promise<Response> {
     c,
     previewStatements(draft, credential, context.clock.now()),
   )
-  if (!frame.viewer) throw httpErrors.unauthorized('Sign in to preview a text.', 'Sign in first.')
+  if (!frame.viewer) throw pageErrors.sessionEnded()
   const { place: found } = answers
   if (!found) throw place.postId === null ? postErrors.unknownCommunity() : postErrors.deletedPost()
   const preview = await toPreview(context, { ...answers, place: found }, texts)
+  const shown = postId === null ? post : { title: '', content: reply.content }
   return sendPage(
     c,
-    <Layout frame={frame} title="Preview">
-      <h1>Before you post</h1>
-      <PromiseSection of={preview} />
-      <div class="up5">
-        {postId === null ? (
-          <PostComposer
-            frame={frame}
-            communities={[community]}
-            example={null}
-            form={createForm(post)}
-            next="/"
-          />
-        ) : (
-          <ReplyComposer
-            frame={frame}
-            postId={postId}
-            parentId={reply.parent_id || null}
-            to="this thread"
-            sort="old"
-            form={createForm(reply)}
-          />
-        )}
-      </div>
-    </Layout>,
+    <PreviewPage
+      frame={frame}
+      heading="Before you post"
+      table={postId === null ? 'posts' : 'comments'}
+      of={shown}
+      names={answers.targets.map(({ name }) => name)}
+      promise={preview}
+    >
+      {postId === null ? (
+        <PostComposer
+          frame={frame}
+          communities={[community]}
+          example={null}
+          form={createForm(post)}
+          next="/"
+        />
+      ) : (
+        <ReplyComposer
+          frame={frame}
+          postId={postId}
+          parentId={reply.parent_id || null}
+          to="this thread"
+          sort={readSort(c.req.query('sort'))}
+          form={createForm(reply)}
+        />
+      )}
+    </PreviewPage>,
   )
 }
+
+/** Shows a text that is edited, with links for the accounts that its thread mentions, as the thread does. */
+async function previewEdit(c: PageContext, read: Read): Promise<Response> {
+  const postId = read('edit')
+  const commentId = read('comment_id') || null
+  const typed = mapFields(postEditForm, read)
+  const { frame, answers } = await readPage(c, {
+    post: selectPost({ id: postId, reader: await readReader(c) }),
+    mentioned: selectMentioned({ postId }),
+  })
+  if (!frame.viewer) throw pageErrors.sessionEnded()
+  if (!answers.post) throw postErrors.unknownPost()
+  return sendPage(
+    c,
+    <PreviewPage
+      frame={frame}
+      heading="Before you save"
+      table={commentId === null ? 'posts' : 'comments'}
+      of={typed}
+      names={answers.mentioned.map(({ name }) => name)}
+    >
+      <EditForm
+        postId={postId}
+        commentId={commentId}
+        form={createForm(typed)}
+        base={read('base')}
+      />
+    </PreviewPage>,
+  )
+}
+
+async function previewMessage(c: PageContext, read: Read): Promise<Response> {
+  const id = read('conversation')
+  const credential = await readCredential(c)
+  const now = c.var.context.clock.now()
+  const { frame, answers } = await readPage(c, {
+    conversation: id === '' ? null : selectConversation(credential, now, id),
+  })
+  if (!frame.viewer) throw pageErrors.sessionEnded()
+  const { conversation } = answers
+  if (id !== '' && !conversation) throw dmErrors.unknownConversationPage()
+  const to = read('to')
+  const content = read('content')
+  return sendPage(
+    c,
+    <PreviewPage
+      frame={frame}
+      heading="Before you send"
+      table="messages"
+      of={{ title: '', content }}
+      names={[conversation?.otherName ?? to.trim()]}
+    >
+      {conversation ? (
+        <MessageComposer conversation={conversation} form={createForm({ content })} />
+      ) : (
+        <FirstMessageForm form={createForm({ to, content })} />
+      )}
+    </PreviewPage>,
+  )
+}
+
+/** Keeps what was typed for after a sign-in: the form writes nothing, so that it can be sent again. */
+async function showSignIn(c: PageContext): Promise<Response> {
+  const kept = await readKeptForm(c)
+  const problem = toProblem(pageErrors.sessionEnded())
+  return sendPage(
+    c,
+    <Layout frame={createFrame(c)} title="Sign in to preview">
+      <h1>Sign in to preview</h1>
+      <div class="up4">
+        <ErrorSummary problem={problem} />
+      </div>
+      <p class="acts up4">
+        <a class="btn" href="/login" target="_blank" rel="noopener">
+          Sign in
+        </a>
+      </p>
+      {kept && <KeptForm kept={kept} />}
+    </Layout>,
+    problem.status,
+  )
+}
+
+interface PreviewPageProps {
+  frame: Frame
+  heading: string
+  table: TextTable
+  of: { title: string; content: string }
+  /** Accounts whose names become links. */
+  names: string[]
+  promise?: Preview
+}
+
+/** The page of a preview, with the form below it. */
+const PreviewPage: FC<PropsWithChildren<PreviewPageProps>> = (props) => {
+  const { frame, heading, table, of, names, promise, children } = props
+  const content = previewContent.parse(of.content)
+  const { columns } = renderText(table, { id: 'preview', content })
+  const known = new Set(names.map((name) => name.toLowerCase()))
+  return (
+    <Layout frame={frame} title="Preview">
+      <h1>{heading}</h1>
+      {promise && <PromiseSection of={promise} />}
+      <section class="up4" id="shown" aria-label="Preview of the text">
+        <p class="meta">Preview</p>
+        {of.title !== '' && <h2>{of.title}</h2>}
+        {showsText(content) ? (
+          <Prose of={{ content, html: columns.html }} knownNames={known} />
+        ) : (
+          <p class="meta">Nothing to show yet.</p>
+        )}
+      </section>
+      <div class="up5">{children}</div>
+    </Layout>
+  )
+}
+
+const previewContent = z.string().max(limits.post.contentCharsMax)
 
 const headlines: Record<AgentPromise['consequence'], string> = {
   starts: 'answers',

@@ -4,6 +4,7 @@ import { type Branch, buildTree } from '../../hub/comments/threads'
 import type { Visit } from '../../hub/comments/visit-queries'
 import type { NotWoken } from '../../hub/contract/hub'
 import type { FollowingRow } from '../../hub/inbox/following-queries'
+import type { WithdrawnQuestion } from '../../hub/inbox/stop-queries'
 import type { RemovalRow } from '../../hub/moderation/queue-queries'
 import type { LiftRow, NotWokenAgent } from '../../hub/moderation/reply-limit-queries'
 import type { FeedbackSummary } from '../../hub/runs/feedback-queries'
@@ -28,9 +29,10 @@ import { AccountLink, type AccountRef, CommunityName } from '../parts/links'
 import { NameList } from '../parts/lists'
 import { excerpt, Prose } from '../parts/prose'
 import { PendingApproval, type Provenance, ProvenanceLine } from '../parts/run-lines'
-import { ElapsedTime, RelativeTime } from '../parts/times'
+import { RelativeTime } from '../parts/times'
 import { type FeedbackCounts, FeedbackForm, noFeedback, StopForm } from '../runs/run-page'
 import { ReplyComposer, type ReplyFormState } from './composer'
+import { LiveBlock, LiveTemplate, noProgress, type WorkProgress } from './live-block'
 import {
   FollowingNote,
   findMisspeltMentions,
@@ -42,6 +44,7 @@ import {
   QuietNotice,
   RefusalNotice,
   UnreachedNotice,
+  WithdrawnNote,
 } from './notices'
 import { PostByline } from './post-list'
 import {
@@ -65,6 +68,8 @@ interface ThreadPageProps {
   /** The page shows the newest comments. */
   isNewest: boolean
   activations: ThreadActivation[]
+  /** How far the runs are that work in it, by their ids. */
+  progress: ReadonlyMap<string, WorkProgress>
   /** Pending calls of its runs that the viewer can see. */
   approvals: VisibleApproval[]
   /** Names of those who can decide them. */
@@ -84,6 +89,8 @@ interface ThreadPageProps {
   unreached: NotWoken[]
   /** That a person lifted its limits, until a person comments. */
   lift: LiftRow | null
+  /** The questions that a stop withdrew, by the id of its comment. */
+  withdrawn: ReadonlyMap<string, WithdrawnQuestion[]>
   /** The viewer's own votes by comment id; '' is the post. */
   votes: ReadonlyMap<string, number>
   /** What people think of the answers of runs, by the id of the run. */
@@ -111,7 +118,13 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
   const working = activations.filter(({ state }) => state === 'running')
   const isReplying = comments.some(({ id }) => id === reply.typed.parent_id)
   return (
-    <Layout frame={frame} title={post.title} sheet="thread" scripts={['live']}>
+    <Layout
+      frame={frame}
+      title={post.title}
+      feed={`${postPath(post.id)}.atom`}
+      sheet="thread"
+      scripts={['live']}
+    >
       <div class="split">
         <div class="body">
           {props.hasDeleted && (
@@ -126,6 +139,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
             data-live={`/live/posts/${encodeURIComponent(post.id)}`}
             data-comments={post.commentCount}
             data-menus={assetPaths().menus}
+            data-work={assetPaths().work}
             data-past={isNewest ? undefined : true}
           >
             <h2 id="count">{formatReplyCount(post, comments, working.length)}</h2>
@@ -146,6 +160,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
               sort={props.sort}
               following={post.isLocked ? new Map() : props.following}
               visit={props.visit}
+              withdrawn={props.withdrawn}
             />
             {props.sort === 'new' && <EarlierLink {...props} />}
             <div data-end>
@@ -155,6 +170,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
                 {working.map((each) => (
                   <LiveBlock
                     activation={each}
+                    progress={props.progress.get(each.id) ?? noProgress}
                     viewer={frame.viewer}
                     postId={post.id}
                     now={frame.now}
@@ -169,7 +185,7 @@ export const ThreadPage: FC<ThreadPageProps> = (props) => {
               <Notices {...props} working={working} known={known} />
             </div>
           </section>
-          <LiveTemplate viewer={frame.viewer} />
+          <LiveTemplate />
           <JumpBar {...props} isReplying={isReplying} />
           <div id="end" data-v={post.removalReason !== null ? 'd' : post.isLocked ? 'l' : ''}>
             <ThreadEnd {...props} isReplying={isReplying} />
@@ -343,8 +359,11 @@ function formatReplyCount(post: ThreadPost, comments: ThreadComment[], working: 
 /** Returns the authors in a thread, in the order of their first post or comment. */
 function listPeople(post: ThreadPost, comments: ThreadComment[]): AccountRef[] {
   const people = new Map<string, AccountRef>()
-  for (const { authorName: name, authorKind: kind } of [post, ...comments]) {
-    if (!people.has(name)) people.set(name, { name, kind })
+  for (const { authorName: name, authorKind: kind, authorAvatarId: avatarId } of [
+    post,
+    ...comments,
+  ]) {
+    if (!people.has(name)) people.set(name, { name, kind, avatarId })
   }
   return [...people.values()]
 }
@@ -379,7 +398,7 @@ const PostArticle: FC<PostArticleProps> = (props) => {
         {post.isPinned && ', pinned'}
       </p>
       <h1 class="up">{post.removalReason === null ? post.title : 'Removed post'}</h1>
-      <PostByline of={post} now={frame.now} class="up3">
+      <PostByline of={post} now={frame.now} isInThread>
         {post.editedAt !== null && (
           <EditedLink postId={post.id} commentId={null} isGone={post.removalReason !== null} />
         )}
@@ -420,6 +439,8 @@ const toPostVersion = ({ editedAt, removalReason, isLocked, isPinned }: ThreadPo
 
 interface CommentTreeProps {
   branches: Branch<ThreadComment>[]
+  /** The questions that a stop withdrew, by the id of its comment. */
+  withdrawn: ReadonlyMap<string, WithdrawnQuestion[]>
   /** Names of accounts in lower case; mentions of them become links. */
   knownNames: ReadonlySet<string>
   /** The viewer's own votes by comment id. */
@@ -470,7 +491,12 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
       data-row
     >
       <div class="by">
-        <AccountLink name={branch.authorName} kind={branch.authorKind} />
+        <AccountLink
+          name={branch.authorName}
+          kind={branch.authorKind}
+          avatarId={branch.authorAvatarId}
+          size="l"
+        />
         <a href={commentPath(postId, branch.id)}>
           <RelativeTime at={branch.createdAt} now={frame.now} />
         </a>
@@ -494,6 +520,7 @@ const Comment: FC<CommentTreeProps & { branch: Branch<ThreadComment> }> = (props
           </a>
         </p>
       )}
+      <WithdrawnNote by={branch.authorName} of={props.withdrawn.get(branch.id) ?? []} />
       {provenance && <ProvenanceLine of={provenance} />}
       {followed && <FollowingNote of={followed} postId={postId} />}
       <CommentActions {...props} provenance={provenance} />
@@ -725,64 +752,6 @@ const ThreadStats: FC<{
   )
 }
 
-type RunningActivation = Pick<ThreadActivation, 'agentName' | 'startedAt' | 'requesters'> & {
-  id: string
-}
-
-interface LiveBlockProps {
-  activation: RunningActivation
-  viewer: PageViewer | null
-  postId: string
-  now: number
-}
-
-/**
- * Shows a running agent in a thread. The live script fills in its current step, the text it is
- * writing and the progress of its plan.
- */
-const LiveBlock: FC<LiveBlockProps> = ({ activation, viewer, postId, now }) => {
-  const { id, agentName, startedAt } = activation
-  return (
-    <div class="live" data-activation={id} data-name={agentName}>
-      <div class="by">
-        <AccountLink name={agentName} kind="agent" />
-        <span>
-          working for <ElapsedTime since={startedAt} now={now} />
-        </span>
-      </div>
-      <p class="do" data-do>
-        {agentName} is working on an answer
-      </p>
-      <p class="words" data-words hidden />
-      <p class="meta up2" data-plan hidden />
-      <p class="meta up">
-        <a href={activationPath(id)}>View run step by step</a>
-      </p>
-      <StopForm
-        viewer={viewer}
-        activation={activation}
-        requesters={activation.requesters}
-        postId={postId}
-      />
-    </div>
-  )
-}
-
-/**
- * The template for agents that start while the page is open. Only the hub knows whether the viewer
- * may stop an agent, so for a signed-in viewer the script reloads the page's content.
- */
-const LiveTemplate: FC<{ viewer: PageViewer | null }> = ({ viewer }) => (
-  <template id="live-block" {...(viewer ? { 'data-signed-in': true } : {})}>
-    <LiveBlock
-      activation={{ id: '', agentName: '?', startedAt: 0, requesters: [] }}
-      viewer={null}
-      postId=""
-      now={0}
-    />
-  </template>
-)
-
 /** Shows an agent whose run waits until a person approves or denies its calls, and the calls themselves. */
 const ParkedBlock: FC<{
   activation: ThreadActivation
@@ -797,7 +766,12 @@ const ParkedBlock: FC<{
 }> = ({ activation, calls, deciders, promises, viewer, postId, now }) => (
   <div class="live" data-parked={activation.id}>
     <div class="by">
-      <AccountLink name={activation.agentName} kind="agent" />
+      <AccountLink
+        name={activation.agentName}
+        kind="agent"
+        avatarId={activation.agentAvatarId}
+        size="l"
+      />
       <a href={activationPath(activation.id)}>View run so far</a>
     </div>
     <PendingApproval

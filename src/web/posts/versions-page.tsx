@@ -11,7 +11,8 @@ import {
   selectPostVersions,
   type TextVersion,
 } from '../../hub/posts/version-queries'
-import { createDiffBudget, type DiffLine, diffLines, toHunks } from '../../shared/diff-lines'
+import { createDiffBudget, type DiffBudget, diffLines, toHunks } from '../../shared/diff-lines'
+import { toWordDiff } from '../../shared/diff-words'
 import { contentPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
@@ -62,7 +63,7 @@ interface VersionsPageProps {
 
 const VersionsPage: FC<VersionsPageProps> = ({ frame, of, versions }) => {
   const noun = of.commentId === null ? 'post' : 'reply'
-  const budget = createDiffBudget()
+  const budget = { lines: createDiffBudget(), words: createDiffBudget() }
   return (
     <Layout frame={frame} title={`Versions of a ${noun}`} sheet="admin">
       <h1>Versions of a {noun}</h1>
@@ -82,10 +83,7 @@ const VersionsPage: FC<VersionsPageProps> = ({ frame, of, versions }) => {
                 {index === 0 ? 'Now, written ' : 'Written '}
                 <RelativeTime at={version.writtenAt} now={frame.now} />
               </h2>
-              <VersionText
-                of={version}
-                changes={before ? diffLines(toText(before), toText(version), budget) : null}
-              />
+              <VersionText of={version} before={before} budget={budget} />
             </li>
           )
         })}
@@ -98,17 +96,27 @@ const VersionsPage: FC<VersionsPageProps> = ({ frame, of, versions }) => {
 const toText = ({ title, url, content }: TextVersion): string =>
   [title, url, content].filter((part) => part !== null && part !== '').join('\n\n')
 
+interface VersionTextProps {
+  of: TextVersion
+  before: TextVersion | undefined
+  /** What all comparisons of the page may take. */
+  budget: { lines: DiffBudget; words: DiffBudget }
+}
+
 /** Shows what an edit changed; the whole text of the first version, and of one that differs in too many lines. */
-const VersionText: FC<{ of: TextVersion; changes: DiffLine[] | null }> = ({ of, changes }) => (
-  <div class="up2">
-    <DiffText
-      lines={
-        changes
-          ? toHunks(changes)
-          : toText(of)
-              .split('\n')
-              .map((text) => ({ sign: ' ', text }))
-      }
-    />
-  </div>
-)
+const VersionText: FC<VersionTextProps> = ({ of, before, budget }) => {
+  const changes = before ? diffLines(toText(before), toText(of), budget.lines) : null
+  return (
+    <div class="up2">
+      <DiffText
+        lines={
+          changes
+            ? toWordDiff(toHunks(changes), budget.words)
+            : toText(of)
+                .split('\n')
+                .map((text) => ({ sign: ' ', text }))
+        }
+      />
+    </div>
+  )
+}

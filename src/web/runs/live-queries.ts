@@ -1,14 +1,14 @@
 import { and, eq, isNull, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { ThreadSnapshot } from '../../hub/contract/live-event'
-import { canReadSql, readersSql } from '../../hub/rules/readable-sql'
-import { canReadRunSql, openedUntilSql, traceAccessColumns } from '../../hub/rules/traces-sql'
+import { canReadSql } from '../../hub/rules/readable-sql'
+import { isForThreadSql, openedUntilSql, traceAccessColumns } from '../../hub/rules/traces-sql'
 import { accounts } from '../../hub/schema/accounts'
 import { activations, activationTraces } from '../../hub/schema/activations'
 import { posts } from '../../hub/schema/posts'
 import type { Reader } from '../../hub/viewers/reader'
 import type { Answers } from '../../shared/db/batch'
-import { flag, type RowOf } from '../../shared/db/fields'
+import type { RowOf } from '../../shared/db/fields'
 import { manySql, one, oneSql, orm, type Params, prepare } from '../../shared/db/statement'
 import type { CommunityId, PostId } from '../../shared/ids'
 
@@ -76,15 +76,7 @@ const watchedColumns = (reader: SQLWrapper) => ({
   ...traceAccessColumns(reader),
   /** When the last opening by the reader ends; null without one. */
   openedUntil: openedUntilSql(reader),
-  /**
-   * Whether its reply goes to a thread that the reader reads. What is written on the way to it can quote the account
-   * of the requester, who alone reads that.
-   */
-  isForThread: flag(
-    sql`${x.postId} IS NOT NULL AND ${x.task} IN ('mention', 'reply') AND ${canReadRunSql(reader)}
-      AND (${x.usesOwnAccount} = 0 OR EXISTS (SELECT 1 FROM json_each(${x.requesters}) n
-        WHERE n.value IN (SELECT r.id FROM ${readersSql(reader)} r)))`,
-  ),
+  isForThread: isForThreadSql(reader),
   /** JSON of a `Trace`; null until the activation has ended. */
   trace: sql<string | null>`(SELECT ${t.trace} FROM ${activationTraces} ${t}
     WHERE ${t.activationId} = ${x.id} AND ${x.state} = 'done')`,

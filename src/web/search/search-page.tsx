@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
+import { selectShownCommunity } from '../../hub/communities/queries'
 import type { SearchHit } from '../../hub/contract/hub'
 import { type HubEnv, readReader } from '../../hub/http/page-entry'
 import {
@@ -53,6 +54,7 @@ async function showSearch(c: PageContext): Promise<Response> {
   const { frame, answers } = await readPage(c, {
     hits: terms ? selectHits({ ...scope, ...filter, terms }) : null,
     counts: terms ? countHits({ ...scope, terms }) : null,
+    community: scope.community ? selectShownCommunity({ name: scope.community, reader }) : null,
   })
   const hits = (answers.hits ?? []).map(toSearchHit)
   const isMissed = terms !== null && hits.length === 0 && offset === 0
@@ -61,6 +63,7 @@ async function showSearch(c: PageContext): Promise<Response> {
     <SearchPage
       frame={frame}
       asked={asked}
+      isUnknown={scope.community !== null && !answers.community}
       hits={hits.slice(0, shown)}
       counts={answers.counts ?? null}
       suggestion={isMissed ? await findSuggestion(db, asked.q, scope) : null}
@@ -89,6 +92,8 @@ const readAsked = (query: (name: string) => string): Asked => ({
 interface SearchPageProps {
   frame: Frame
   asked: Asked
+  /** Whether the viewer sees no community of the name that the filter has. */
+  isUnknown: boolean
   hits: SearchHit[]
   /** Null without a search. */
   counts: HitCounts | null
@@ -140,6 +145,7 @@ const SearchPage: FC<SearchPageProps> = (props) => {
   const { q, type, community, author, within } = asked
   const form = createForm({ community, author, within: within ?? '' })
   const isFiltered = community !== '' || author !== '' || within !== null
+  const hasWords = counts !== null
   return (
     <Layout frame={frame} title={q ? `${q}, search` : 'Search'} place="search" sheet="admin">
       <h1>Search</h1>
@@ -162,6 +168,15 @@ const SearchPage: FC<SearchPageProps> = (props) => {
           </div>
         </form>
       </search>
+      {props.isUnknown && (
+        <p class="up4" role="status">
+          There is no community <b>m/{community.replace(/^m\//i, '')}</b> that you can read.{' '}
+          <a class="ul" href="/m">
+            All communities
+          </a>
+        </p>
+      )}
+      {!hasWords && isFiltered && <NoWords asked={asked} isUnknown={props.isUnknown} />}
       {q && (
         <nav class="tabs up4" aria-label="Kind">
           {[null, ...hitTypes].map((each) => (
@@ -169,7 +184,7 @@ const SearchPage: FC<SearchPageProps> = (props) => {
           ))}
         </nav>
       )}
-      {q && hits.length === 0 && (
+      {q && hits.length === 0 && !props.isUnknown && (
         <div class="empty">
           <p>
             <strong>No results.</strong>
@@ -207,6 +222,37 @@ const SearchPage: FC<SearchPageProps> = (props) => {
         More results
       </Pager>
     </Layout>
+  )
+}
+
+/** A filter alone searches for nothing; it says where all texts of its author or community are. */
+const NoWords: FC<Pick<SearchPageProps, 'asked' | 'isUnknown'>> = ({ asked, isUnknown }) => {
+  const author = asked.author.replace(/^@/, '')
+  const community = asked.community.replace(/^m\//i, '')
+  return (
+    <p class="up4" role="status">
+      Enter the words to search for.
+      {author !== '' && (
+        <>
+          {' '}
+          Everything by one account is on its page:{' '}
+          <a class="ul" href={accountPath(author)}>
+            @{author}
+          </a>
+          .
+        </>
+      )}
+      {author === '' && community !== '' && !isUnknown && (
+        <>
+          {' '}
+          All posts are in{' '}
+          <a class="ul" href={communityPath(community)}>
+            m/{community}
+          </a>
+          .
+        </>
+      )}
+    </p>
   )
 }
 

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import { type HubEnv, requireViewer } from '../../hub/http/page-entry'
+import { type HubEnv, requireViewer, toActor } from '../../hub/http/page-entry'
 import {
   addDevice,
   addDeviceInput,
@@ -20,6 +20,8 @@ import {
   selectOwnPushSettings,
 } from '../../hub/inbox/push-queries'
 import { describeDevice } from '../../hub/sign-in/actions'
+import { createFeedToken, removeFeedToken } from '../../hub/sign-in/key-actions'
+import { selectOwnFeedToken } from '../../hub/sign-in/key-queries'
 import { Checkbox, ErrorSummary, Field } from '../form/fields'
 import {
   createForm,
@@ -34,11 +36,17 @@ import type { Frame } from '../frame/frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { RelativeTime } from '../parts/times'
-import { assertSignedIn, requireCredential, SettingsLayout, settingsPage } from './settings'
+import {
+  assertSignedIn,
+  requireCredential,
+  requireReadingSender,
+  SettingsLayout,
+  settingsPage,
+} from './settings'
 
 const path = '/settings/notifications'
 
-/** Registers `/settings/notifications`: the browsers of the viewer, and what they are notified of. */
+/** Registers `/settings/notifications`: the viewer's browsers, what they are notified of, and the address of feeds. */
 export function registerNotificationSettings(app: Hono<HubEnv>): void {
   app.get(
     path,
@@ -63,6 +71,22 @@ export function registerNotificationSettings(app: Hono<HubEnv>): void {
       return c.redirect(`${path}?tested=${encodeURIComponent(id)}`, 303)
     }),
   )
+  app.post('/settings/feed-token', page(addFeedToken))
+  app.post(
+    '/settings/feed-token/delete',
+    page(async (c) => {
+      const viewer = await requireViewer(c, 'write')
+      await removeFeedToken(c.var.context, viewer.id)
+      return c.redirect(path, 303)
+    }),
+  )
+}
+
+/** Makes the address of feeds and shows it in the response: a redirect would put it into the browser's history. */
+async function addFeedToken(c: PageContext): Promise<Response> {
+  const viewer = await requireReadingSender(c)
+  const feedToken = await createFeedToken(c.var.context, toActor(viewer, null))
+  return showNotifications(c, { feedToken })
 }
 
 async function saveWanted(c: PageContext): Promise<Response> {
@@ -109,10 +133,10 @@ function toWantedForm({ kinds, quietFrom, quietTo, timezone }: PushSettings): Wa
   })
 }
 
-/** @param forms those that were rejected */
+/** @param forms those that were rejected, and the token of the address of feeds that was just made */
 async function showNotifications(
   c: PageContext,
-  forms: { wanted?: WantedFormState; device?: DeviceFormState },
+  forms: { wanted?: WantedFormState; device?: DeviceFormState; feedToken?: string },
   status = 200,
 ): Promise<Response> {
   const credential = await requireCredential(c)
@@ -120,6 +144,7 @@ async function showNotifications(
   const { frame, answers } = await readPage(c, {
     devices: selectOwnDevices(credential, clock.now()),
     stored: selectOwnPushSettings(credential, clock.now()),
+    feed: selectOwnFeedToken(credential, clock.now()),
   })
   assertSignedIn(frame)
   const settings = answers.stored ?? defaultPushSettings
@@ -130,6 +155,8 @@ async function showNotifications(
     wanted: forms.wanted ?? toWantedForm(settings),
     device: forms.device ?? createForm({ label, subscription: '' }),
     tested: c.req.query('tested') ?? null,
+    feedSince: answers.feed?.createdAt ?? null,
+    feedUrl: forms.feedToken ? `${c.var.origin}/feed.atom?token=${forms.feedToken}` : null,
   }
   return sendPage(c, <NotificationsPage {...props} />, status)
 }
@@ -177,13 +204,23 @@ interface NotificationsProps {
   device: DeviceFormState
   /** The device that a test was just sent to. */
   tested: string | null
+  /** When the address of feeds was made; null without one. */
+  feedSince: number | null
+  /** The address of the hub's feed, when it was just made. */
+  feedUrl: string | null
 }
 
 const NotificationsPage: FC<NotificationsProps> = (props) => (
-  <SettingsLayout frame={props.frame} tab="notifications" title="Notifications" scripts={['push']}>
+  <SettingsLayout
+    frame={props.frame}
+    tab="notifications"
+    title="Notifications"
+    scripts={['push', 'copy']}
+  >
     <Problems {...props} />
     <Devices {...props} />
     <Wanted {...props} />
+    <Feeds {...props} />
   </SettingsLayout>
 )
 
@@ -314,6 +351,48 @@ const Wanted: FC<NotificationsProps> = ({ wanted, isUnset }) => (
           </button>
         </div>
       </form>
+    </div>
+  </section>
+)
+
+const Feeds: FC<NotificationsProps> = ({ frame, feedSince, feedUrl }) => (
+  <section class="block">
+    <h2>Feeds</h2>
+    <p class="lede">
+      A feed reader follows the hub, a community, an account or a thread: add <code>.atom</code> to
+      the address of its page. It sees what everybody sees; with an address of your own it sees what
+      you see.
+    </p>
+    {feedUrl !== null && (
+      <div role="status">
+        <p class="up4">
+          <strong>Copy the address now.</strong> It is shown only once. Its token works at every
+          feed, and only reads.
+        </p>
+        <p class="code up3" data-copy="address">
+          {feedUrl}
+        </p>
+      </div>
+    )}
+    {feedSince !== null && (
+      <p class="meta up4">
+        Your address was made <RelativeTime at={feedSince} now={frame.now} />. A new one takes its
+        place.
+      </p>
+    )}
+    <div class="acts up4">
+      <form method="post" action="/settings/feed-token">
+        <button class="btn" type="submit">
+          {feedSince === null ? 'Make an address' : 'Make a new address'}
+        </button>
+      </form>
+      {feedSince !== null && (
+        <form method="post" action="/settings/feed-token/delete">
+          <button class="btn" type="submit">
+            Delete the address
+          </button>
+        </form>
+      )}
     </div>
   </section>
 )

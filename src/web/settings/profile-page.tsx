@@ -2,10 +2,12 @@ import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
 import * as z from 'zod'
 import { profileInput, updateProfile } from '../../hub/accounts/actions'
+import { changeOwnAvatar } from '../../hub/accounts/avatar-actions'
 import { selectOwnAccount } from '../../hub/accounts/queries'
-import { type HubEnv, requireSameOrigin, requireViewer } from '../../hub/http/page-entry'
+import { type HubEnv, requireSameOrigin, requireViewer, toActor } from '../../hub/http/page-entry'
 import { type LinkNotice, selectLinkNotices } from '../../hub/sign-in/queries'
 import { limits } from '../../shared/config'
+import type { AppError } from '../../shared/errors'
 import { ErrorSummary, Field } from '../form/fields'
 import {
   createForm,
@@ -14,9 +16,11 @@ import {
   readFormWith,
   rejectForm,
 } from '../form/form-state'
-import { type Frame, themes } from '../frame/frame'
+import { type Frame, type PageViewer, themes } from '../frame/frame'
+import { imageFormRule, isImageProblem, PictureForm, readPictureForm } from '../frame/image-form'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage, setTheme } from '../frame/send-page'
+import { AccountMark } from '../parts/links'
 import { registerKeySettings } from './keys-page'
 import { registerNotificationSettings } from './notifications-page'
 import { registerReviewHookSettings } from './review-hooks-page'
@@ -32,6 +36,7 @@ export function registerSettingsPages(app: Hono<HubEnv>): void {
     settingsPage((c) => showProfile(c, null)),
   )
   app.post('/settings/profile', page(saveProfile))
+  app.post('/settings/picture', page(savePicture, imageFormRule))
   app.post(
     '/settings/theme',
     page(async (c) => {
@@ -60,11 +65,27 @@ async function saveProfile(c: PageContext): Promise<Response> {
   }
 }
 
-/** @param form null: as the profile is stored */
+async function savePicture(c: PageContext): Promise<Response> {
+  const viewer = await requireViewer(c, 'write', { isWriting: true })
+  try {
+    const { file, key } = await readPictureForm(c)
+    await changeOwnAvatar(c.var.context, toActor(viewer, key), file)
+  } catch (error) {
+    if (!isImageProblem(error)) throw error
+    return showProfile(c, null, error.status, error)
+  }
+  return c.redirect('/settings', 303)
+}
+
+/**
+ * @param form null: as the profile is stored
+ * @param problem why a picture was not saved
+ */
 async function showProfile(
   c: PageContext,
   form: ProfileFormState | null,
   status = 200,
+  problem: AppError | null = null,
 ): Promise<Response> {
   const credential = await requireCredential(c)
   const now = c.var.context.clock.now()
@@ -77,7 +98,13 @@ async function showProfile(
   const stored = createForm({ display_name: displayName ?? '', description })
   return sendPage(
     c,
-    <ProfilePage frame={frame} form={form ?? stored} notices={answers.notices} />,
+    <ProfilePage
+      frame={frame}
+      viewer={frame.viewer}
+      form={form ?? stored}
+      problem={problem}
+      notices={answers.notices}
+    />,
     status,
   )
 }
@@ -103,11 +130,14 @@ const themeLabels = {
 
 interface ProfilePageProps {
   frame: Frame
+  viewer: PageViewer
   form: ProfileFormState
+  /** Why a picture was not saved. */
+  problem: AppError | null
   notices: readonly LinkNotice[]
 }
 
-const ProfilePage: FC<ProfilePageProps> = ({ frame, form, notices }) => (
+const ProfilePage: FC<ProfilePageProps> = ({ frame, viewer, form, problem, notices }) => (
   <SettingsLayout frame={frame} tab="profile" title="Settings">
     <LinkNotices notices={notices} />
     <section class="block">
@@ -124,6 +154,17 @@ const ProfilePage: FC<ProfilePageProps> = ({ frame, form, notices }) => (
             </button>
           </div>
         </form>
+      </div>
+    </section>
+    <section class="block">
+      <h2>Picture</h2>
+      <div class="ident up4">
+        <AccountMark {...viewer} size="xl" />
+        <PictureForm
+          action="/settings/picture"
+          hasPicture={viewer.avatarId !== null}
+          problem={problem}
+        />
       </div>
     </section>
     <section class="block">

@@ -2,7 +2,7 @@ import type { Handler } from 'hono'
 import type { FC, PropsWithChildren } from 'hono/jsx'
 import { type HubEnv, httpErrors, readCredential, requireViewer } from '../../hub/http/page-entry'
 import type { Credential, Viewer } from '../../hub/viewers/queries'
-import type { Frame } from '../frame/frame'
+import type { Frame, PageViewer } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { redirectFromAddress } from '../frame/requests'
 import { type PageContext, page, pageErrors } from '../frame/send-page'
@@ -11,7 +11,7 @@ interface SettingsLayoutProps {
   frame: Frame
   tab: SettingsTab
   title: string
-  scripts?: ['passkeys'] | ['push'] | ['copy']
+  scripts?: ('passkeys' | 'push' | 'copy')[]
 }
 
 /** The layout of all settings pages. */
@@ -70,7 +70,7 @@ export async function requireReadingSender(c: PageContext): Promise<Viewer> {
 }
 
 /** @throws UNAUTHORIZED for a session that has ended */
-export function assertSignedIn(frame: Frame): void {
+export function assertSignedIn(frame: Frame): asserts frame is Frame & { viewer: PageViewer } {
   if (!frame.viewer) throw pageErrors.signInRequired()
 }
 

@@ -41,6 +41,7 @@ async function send(name: string, row: Row, kind: 'api' | 'module' | 'page'): Pr
     ...{ method, redirect: 'manual' },
     headers: { ...sent.headers, ...headers, ...(sent.body ? { 'content-type': type } : {}) },
     ...(sent.body ? { body: toText(sent.body) } : {}),
+    ...(sent.image ? { body: sent.image } : {}),
   })
   const isOfModules =
     kind === 'module' || /^\/(credentials|models|tools\/remote)\b/.test(sent.path ?? path)

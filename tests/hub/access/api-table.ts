@@ -40,6 +40,26 @@ export const apiTable: Table = {
 
   'POST /media': { expect: 'write', send: () => ({ image: samples.png }) },
 
+  'PUT /me/avatar': { expect: 'write', send: () => ({ image: samples.png }) },
+  'DELETE /me/avatar': { expect: 'write' },
+  // The owner of an agent sets its picture, too: `tests/hub/media/pictures.test.ts`.
+  'PUT /accounts/:name/avatar': {
+    expect: 'admin',
+    send: () => ({ path: '/accounts/scout/avatar', image: samples.png }),
+  },
+  'DELETE /accounts/:name/avatar': {
+    expect: 'admin',
+    send: () => ({ path: '/accounts/piet/avatar' }),
+  },
+  'PUT /communities/:name/picture': {
+    expect: 'ownerOrAdminWrite',
+    send: (world) => ({ path: `/communities/${world.communityName}/picture`, image: samples.png }),
+  },
+  'DELETE /communities/:name/picture': {
+    expect: 'ownerOrAdminWrite',
+    send: (world) => ({ path: `/communities/${world.communityName}/picture` }),
+  },
+
   // H22: direct messages are private always, from admins too.
   'POST /conversations': {
     expect: 'write',

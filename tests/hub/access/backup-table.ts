@@ -30,6 +30,12 @@ export const backupRows: Table = {
     expect: 'admin',
     send: async (world, column) => ({ path: `/backup/${await idOf(world, column)}` }),
   },
+  'POST /backup/finish': {
+    expect: 'admin',
+    send: () => ({
+      body: { backup: 'another', rows: 1, agents: 1, files: 1, bytes: 1 },
+    }),
+  },
   'GET /backup/rows': {
     expect: 'admin',
     except: { admin: 409 },

@@ -4,6 +4,12 @@ const publicPath = /^\/(assets\/[^/]+|favicon\.(svg|ico)|manifest\.webmanifest)$
 /** Paths with a secret in them or in their query. */
 const secretPath = /^\/(join|claim)\/|^\/(login|connect-callback)/
 
+/** What browsers do with files that depend on who asks: the picture of an account is for everybody who reads the hub. */
+const fileCaching = [
+  [/^\/media\/avatars\//, 'private, max-age=86400, immutable'],
+  [/^\/media\/|\.atom$/, 'private, max-age=0, must-revalidate'],
+] as const
+
 /** Returns what is wrong with what an answer says to caches; null: nothing. */
 export function findCachingProblem(request: Request, response: Response): string | null {
   if (response.status === 101) return null
@@ -14,9 +20,8 @@ export function findCachingProblem(request: Request, response: Response): string
   if (publicPath.test(pathname) && response.ok) {
     return said?.startsWith('public, max-age=') ? null : problem('public')
   }
-  if (/^\/media\//.test(pathname) && response.ok) {
-    return said === 'private, max-age=0, must-revalidate' ? null : problem('to ask each time')
-  }
+  const file = fileCaching.find(([path]) => path.test(pathname))
+  if (file && response.ok) return said === file[1] ? null : problem(file[1])
   const hasCredential =
     request.headers.has('authorization') ||
     request.headers.has('x-api-key') ||

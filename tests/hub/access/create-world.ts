@@ -187,6 +187,7 @@ export async function createWorld() {
   })
 
   const hubApi = createHubApi(() => hub.context())
+  await hub.createWindows()
   const start = async (agentId: AccountId) => {
     const activationId = hub.clock.newId<ActivationId>()
     const now = hub.clock.now()

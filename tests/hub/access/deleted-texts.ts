@@ -100,6 +100,7 @@ const wordsOf = (name: ErasureName): Erased['words'] => ({
 /** Hub with one thread for each erasure: it mentions people and an agent, whose runs have the words in their traces. */
 export async function createThreads({ hub, olga, call }: World) {
   const api = createHubApi(() => hub.context())
+  await hub.createWindows()
   const robin = (await hub.join('robin', 'agent')) as Member & { id: AccountId }
   await hub.host(robin.id, { answersReplies: 1 })
 

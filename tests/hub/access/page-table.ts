@@ -6,7 +6,7 @@ import { remotePageRows } from './remote-page-table'
 import { reviewHookPageRows } from './review-hook-table'
 import { runnerPageRows } from './runner-table'
 import { runPageRows } from './runs-table'
-import { sendImageForm, showImage } from './show-image'
+import { sendImageForm, showImage, showPicture } from './show-image'
 import { signInTable } from './sign-in-table'
 import { standingRulePageRows } from './standing-rule-table'
 
@@ -28,6 +28,7 @@ export const pageTable: Table = {
   'GET /openapi.json': { expect: 'open' },
   'GET /skill.md': { expect: 'open' },
   'GET /docs': { expect: 'read' },
+  'GET /docs/guides/:name': { expect: 'read', send: () => ({ path: '/docs/guides/models' }) },
   'GET /docs/:group': { expect: 'read', send: () => ({ path: '/docs/write' }) },
   'GET /assets/:file': {
     expect: 'open',
@@ -59,14 +60,46 @@ export const pageTable: Table = {
     send: (world) => showImage(world, null),
   },
 
+  // The picture of an account is for everybody who reads the hub, that of a community for its readers.
+  'GET /media/avatars/:id': { expect: 'read', send: (world) => showPicture(world, 'olga') },
+  'GET /media/:id (picture of a private community)': {
+    expect: 'hiddenRead',
+    privately: 'secretRead',
+    except: { listed: '+' },
+    send: (world) => showPicture(world, 'cellar'),
+  },
+
   'GET /': { expect: 'read' },
   'GET /posts-new': { expect: 'read' },
+  'GET /feed.atom': { expect: 'read' },
+  'GET /m/:file{[^/]+\\.atom}': { expect: 'read', send: () => ({ path: '/m/general.atom' }) },
+  'GET /m/:file{[^/]+\\.atom} (private)': {
+    expect: 'hiddenRead',
+    privately: 'secretRead',
+    except: { listed: '+' },
+    send: () => ({ path: '/m/cellar.atom' }),
+  },
+  'GET /a/:file{[^/]+\\.atom}': { expect: 'read', send: () => ({ path: '/a/olga.atom' }) },
+  'GET /p/:file{[^/]+\\.atom}': {
+    expect: 'read',
+    send: (world) => ({ path: `/p/${world.postId}.atom` }),
+  },
+  'GET /p/:file{[^/]+\\.atom} (private)': {
+    expect: 'hiddenRead',
+    privately: 'secretRead',
+    except: { listed: '+' },
+    send: (world) => ({ path: `/p/${world.cellar.postId}.atom` }),
+  },
   'GET /m': { expect: 'read' },
   'GET /m/:name': { expect: 'read', send: () => ({ path: '/m/general' }) },
   'GET /m/:name/settings': { expect: 'read', send: () => ({ path: '/m/orchard/settings' }) },
   'POST /m/:name/settings': {
     expect: 'ownerOrAdminWrite',
     send: () => form('/m/orchard/settings', { display_name: 'Trees', visibility: 'public' }),
+  },
+  'POST /m/:name/picture': {
+    expect: 'ownerOrAdminWrite',
+    send: async () => ({ path: '/m/orchard/picture', ...(await sendImageForm()) }),
   },
   'POST /m/:name/members': {
     expect: 'ownerOrAdminWrite',
@@ -212,6 +245,10 @@ export const pageTable: Table = {
     expect: 'admin',
     send: async (world) => form(`/a/${(await world.newPerson()).name}/role`, { role: 'guest' }),
   },
+  'POST /a/:name/picture': {
+    expect: 'admin',
+    send: async () => ({ path: '/a/scout/picture', ...(await sendImageForm()) }),
+  },
   'POST /a/:name/activate': {
     expect: 'admin',
     send: () => form('/a/scout/activate', { task: 'Count the plums', model: '' }),
@@ -229,6 +266,7 @@ export const pageTable: Table = {
   },
   ...standingRulePageRows,
   // As in the API: everybody sees their own calls.
+  'GET /admin/backups': { expect: 'admin' },
   'GET /admin/log': { expect: 'admin' },
   'GET /admin/log.csv': { expect: 'admin' },
   'GET /admin/limits': { expect: 'admin' },

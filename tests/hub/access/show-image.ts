@@ -23,6 +23,17 @@ export async function showImage(
   return { path }
 }
 
+/** Gives olga or her private community a picture, and returns the request of its bytes. */
+export async function showPicture({ hub, olga }: World, of: 'olga' | 'cellar'): Promise<Sent> {
+  const path = of === 'olga' ? '/me/avatar' : '/communities/cellar/picture'
+  const headers = { authorization: `Bearer ${olga.key}` }
+  const init = { method: 'PUT', headers, body: samples.png }
+  const answer: { account?: { avatar_url: string }; community?: { picture_url: string } } = await (
+    await hub.fetch(`/api/v1${path}`, init)
+  ).json()
+  return { path: answer.account?.avatar_url ?? answer.community?.picture_url ?? '' }
+}
+
 /** Returns what a browser sends for the form of an image. */
 export async function sendImageForm(): Promise<Sent> {
   const form = new FormData()

@@ -1,5 +1,6 @@
 import { createSoftwareBrowser } from '../../support/software-browser'
 import type { Table } from './cells'
+import { sendImageForm } from './show-image'
 
 const form = (path: string, fields: Record<string, string> = {}) => ({ path, body: fields })
 const only = (fields: Record<string, string>) => () => ({ body: fields })
@@ -35,6 +36,7 @@ export const signInTable: Table = {
     expect: 'write',
     send: only({ display_name: 'A name', description: 'A text' }),
   },
+  'POST /settings/picture': { expect: 'write', send: sendImageForm },
   // A theme is kept in the browser alone.
   'POST /settings/theme': { expect: 'open', send: only({ theme: 'dark' }) },
   // So are dismissed first steps.
@@ -92,6 +94,9 @@ export const signInTable: Table = {
     expect: 'write',
     send: only({ mention: 'on', quiet_from: '', quiet_to: '', timezone: 'UTC' }),
   },
+  // The answer shows a secret on a page, which a session without the read scope cannot see.
+  'POST /settings/feed-token': { expect: 'write', except: { writer: 403 }, send: only({}) },
+  'POST /settings/feed-token/delete': { expect: 'write', send: only({}) },
   'POST /settings/notifications/devices': {
     expect: 'write',
     send: async () =>

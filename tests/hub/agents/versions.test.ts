@@ -157,7 +157,7 @@ test('D1: an activation records the version of the definition it runs with', asy
       body: { community: 'general', title: 'Hello', content: '@heron hello' },
     })
   const hubApi = createHubApi(hub.context)
-  await hubApi.sweep(hub.clock.now())
+  await hub.createWindows()
   const agentId = first.body.definition.agent_id as AccountId
   const work = async () => {
     await ask()

@@ -56,6 +56,7 @@ const toActor = (agent: Member, activationId: ActivationId) => ({
 const search = { text: canary, match: 'any', limit: 20 } as const
 
 beforeAll(async () => {
+  await hub.createWindows()
   olga = await hub.join('olga', 'human')
   piet = await hub.join('piet', 'human')
   mem = await hub.join('mem', 'human')

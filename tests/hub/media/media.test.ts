@@ -6,6 +6,7 @@ import type { Actor } from '../../../src/hub/contract/hub'
 import { cleanImage } from '../../../src/hub/media/images/clean-image'
 import { media } from '../../../src/shared/config'
 import type { PostId } from '../../../src/shared/ids'
+import { signIn } from '../../web/open-pages'
 import { adminKey } from '../create-test-hub'
 import { createOffice } from '../runs/create-office'
 import { samples } from './samples'
@@ -112,6 +113,42 @@ test('H18: a post shows its image to its readers, until the author edits it out,
 
   await hub.call(`/posts/${id}`, { method: 'DELETE', key: ada.key })
   expect(await see(image.url)).toEqual([200, 404, 404])
+})
+
+test('H18: moderators see the images of a removed post and comment, and others do not', async () => {
+  const [image, inComment] = [await upload(ada.key), await upload(ada.key)]
+  const id = await post(shown(image))
+  const body = { content: shown(inComment) }
+  const path = `/posts/${id}/comments`
+  const { comment } = (await hub.call(path, { key: ada.key, body })).body
+  const statusFor = async (key: string | null) =>
+    Promise.all([image, inComment].map(async ({ url }) => (await get(url, key)).status))
+  const remove = { key: adminKey, body: { reason: 'Because' } }
+  expect((await hub.call(`/comments/${comment.id}/remove`, remove)).status).toBeLessThan(300)
+  expect(await statusFor(adminKey)).toEqual([200, 200])
+  expect(await statusFor(ben.key)).toEqual([200, 404])
+  expect((await hub.call(`/posts/${id}/remove`, remove)).status).toBeLessThan(300)
+  expect(await statusFor(adminKey)).toEqual([200, 200])
+  expect(await statusFor(ben.key)).toEqual([404, 404])
+  expect(await statusFor(null)).toEqual([404, 404])
+  const admin = await signIn(hub)
+  expect(await admin.read(`/p/${id}`)).toContain(`<img src="${image.url}"`)
+  expect(await (await hub.fetch(`/p/${id}`)).text()).not.toContain(image.id)
+})
+
+test('H18: moderators of a private community alone see the images that were removed there', async () => {
+  const image = await upload(ada.key)
+  const id = await post(shown(image), 'cellar')
+  const member = { method: 'PUT', key: ada.key, body: { role: 'member' } }
+  await hub.call('/communities/cellar/members/ben', member)
+  const remove = { key: ada.key, body: { reason: 'Because' } }
+  await hub.call(`/posts/${id}/remove`, remove)
+  expect((await get(image.url, ben.key)).status).toBe(404)
+  expect((await get(image.url, adminKey)).status).toBe(404)
+  await hub.call('/communities/cellar/members/ben', { ...member, body: { role: 'moderator' } })
+  await hub.call('/accounts/ben/role', { method: 'PUT', key: adminKey, body: { role: 'member' } })
+  expect((await get(image.url, ben.key)).status).toBe(200)
+  await hub.call('/communities/cellar/members/ben', { method: 'DELETE', key: ada.key })
 })
 
 test('H18: the images of a private community are for its members', async () => {

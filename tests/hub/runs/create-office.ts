@@ -1,9 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { createHubApi } from '../../../src/hub/api/hub-api'
-import { extendBudgetWindows, findExpiringBudgets } from '../../../src/hub/budgets/actions'
 import type { CommitRequest, LoadResult, RenewRequest, Usage } from '../../../src/hub/contract/hub'
 import { createContext } from '../../../src/hub/database/action-context'
-import { run as runStatement } from '../../../src/shared/db/batch'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 import { createTestHub } from '../create-test-hub'
 
@@ -81,21 +79,14 @@ export function createOffice(settings: Record<string, string> = {}) {
   }
 
   let hasWindows = false
-  /** Creates the windows of the budgets that the hub has, once, as its first sweep does. */
-  const createWindows = async () => {
-    const now = hub.clock.now()
-    const { db } = hub.context()
-    hasWindows = true
-    await extendBudgetWindows(db, await runStatement(db, findExpiringBudgets(now)), now)
-  }
-
   const load = async (
     agentId: AccountId,
     activationId = newId<ActivationId>(),
     capacity = 50,
     canExplore = false,
   ) => {
-    if (!hasWindows) await createWindows()
+    if (!hasWindows) await hub.createWindows()
+    hasWindows = true
     return hubApi.load({ agentId, activationId, now: hub.clock.now(), capacity, canExplore })
   }
 

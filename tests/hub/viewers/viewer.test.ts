@@ -41,6 +41,7 @@ test('a key is the account that it belongs to, until it expires', async () => {
     kind: 'human',
     role: 'guest',
     displayName: null,
+    avatarId: null,
     ownerId: null,
     keyId: 'key-1',
     scopes: ['read'],

@@ -41,7 +41,7 @@ let line: Awaited<ReturnType<typeof openLine>>
 
 beforeAll(async () => {
   for (const each of [clone, temporary]) mkdirSync(each)
-  for (const name of ['agents', 'client', 'migrations', 'scripts', 'src']) {
+  for (const name of ['agents', 'client', 'docs', 'migrations', 'scripts', 'src']) {
     cpSync(join(root, name), join(clone, name), { recursive: true })
   }
   for (const name of ['package.json', 'tsconfig.json', 'wrangler.toml']) {
@@ -144,6 +144,18 @@ test('--dry-run lists every step, and neither it nor a no changes anything', asy
   expect(existsSync(join(clone, 'wrangler.deploy.json'))).toBe(false)
 })
 
+test('--dry-run lists the steps from nothing without an account, which a deployment needs', async () => {
+  const nobody = { CLOUDFLARE_API_TOKEN: '' }
+  const dry = await deploy(['--dry-run'], '', nobody)
+  for (const step of ['Create the D1 database', 'Create the R2 bucket', 'Nothing was changed']) {
+    expect(dry.output).toContain(step)
+  }
+  expect(dry.code).toBe(0)
+  const real = await deploy(['--yes'], '', nobody)
+  expect([real.code, real.output]).toEqual([1, expect.stringContaining('You are not signed in')])
+  expect([platform.writes, existsSync(stateDir)]).toEqual([[], false])
+})
+
 test('a build of Cloudflare makes no keys, which would be lost with its disk', async () => {
   const { code, output } = await deploy([], '', { WORKERS_CI: '1' })
   expect(output).toMatch(/Set ROOKERY_ADMIN_KEY and ROOKERY_VAULT_KEY .*Nothing was changed/)
@@ -196,6 +208,9 @@ test('a deployment that was refused, then interrupted, is finished by the next o
   expect((await fetch(login)).status).toBe(200)
   expect(platform.crons).toEqual(['* * * * *'])
   expect(platform.isOnSubdomain).toBe(true)
+  // the guides, which the script does not hold
+  expect(platform.assets).toContain('/conversation.md')
+  expect((await fetch(`${line.url}/docs/guides/conversation`)).status).toBe(200)
   expect(platform.requests).toContainEqual({
     operation: 'PATCH /accounts/:account/workers/scripts/rookery/script-settings',
     parameters: expect.objectContaining({

@@ -10,6 +10,7 @@ const accountId = 'a'.repeat(32)
 export const databaseId = '11111111-1111-4111-8111-111111111111'
 const versionId = '22222222-2222-4222-8222-222222222222'
 const token = 'token-of-the-test'
+const assetsToken = `e30.${Buffer.from(JSON.stringify({ exp: 4_000_000_000 })).toString('base64url')}.s`
 
 export interface Upload {
   modules: Record<string, string>
@@ -48,6 +49,8 @@ export class FakePlatform {
   uploads: Upload[] = []
   secrets: Record<string, string> = {}
   crons: string[] = []
+  /** Paths of the files beside the script. */
+  assets: string[] = []
   /** Method and path of every request that changes something. */
   writes: string[] = []
   /** Requests with a body, in the order in which they came. */
@@ -174,6 +177,12 @@ export class FakePlatform {
       return { name, creation_date: madeAt }
     },
     'GET /accounts/:account/workers/subdomain': () => ({ subdomain: 'acme' }),
+    // No file is asked for, as when an earlier deployment uploaded them all.
+    'POST /accounts/:account/workers/scripts/rookery/assets-upload-session': ({ body }) => {
+      const name = 'POST /accounts/:account/workers/scripts/rookery/assets-upload-session'
+      this.assets = Object.keys(this.#read(name, body).manifest)
+      return { jwt: assetsToken, buckets: [] }
+    },
     'PUT /accounts/:account/workers/scripts/rookery': async (request) => {
       await this.#upload('PUT /accounts/:account/workers/scripts/rookery', request)
       return { id: 'rookery', etag: 'etag', startup_time_ms: 50 }

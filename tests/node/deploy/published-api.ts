@@ -8,6 +8,7 @@ import type { D1 } from 'cloudflare/resources/d1/d1'
 import type * as Database from 'cloudflare/resources/d1/database/database'
 import type { Bucket, BucketCreateParams } from 'cloudflare/resources/r2/buckets/buckets'
 import type { Worker } from 'cloudflare/resources/workers/beta/workers/workers'
+import type * as Assets from 'cloudflare/resources/workers/scripts/assets/upload'
 import type * as Deployments from 'cloudflare/resources/workers/scripts/deployments'
 import type * as Schedules from 'cloudflare/resources/workers/scripts/schedules'
 import type { ScriptAndVersionSettingGetResponse } from 'cloudflare/resources/workers/scripts/script-and-version-settings'
@@ -38,6 +39,10 @@ export interface PublishedApi {
   'GET /accounts/:account/workers/subdomain': { result: SubdomainGetResponse }
   'GET /accounts/:account/workers/workers/rookery': { result: Worker }
   'GET /accounts/:account/workers/scripts/rookery/secrets': { result: SecretListResponse[] }
+  'POST /accounts/:account/workers/scripts/rookery/assets-upload-session': {
+    request: Assets.UploadCreateParams
+    result: Assets.UploadCreateResponse
+  }
   'PUT /accounts/:account/workers/scripts/rookery': {
     request: Scripts.ScriptUpdateParams & { metadata: OfWrangler }
     result: Scripts.ScriptUpdateResponse
@@ -81,7 +86,7 @@ interface OfWrangler {
   code_update_strategy?: object
 }
 /** The document has them for a script, but not for its versions. */
-type OfScripts = Pick<Scripts.ScriptUpdateParams.Metadata, 'observability' | 'placement'>
+type OfScripts = Pick<Scripts.ScriptUpdateParams.Metadata, 'assets' | 'observability' | 'placement'>
 
 /** Operations whose request has a body. */
 export type OperationWithBody = {

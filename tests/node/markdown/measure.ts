@@ -7,7 +7,7 @@ const id = '00000000-0000-0000-0000-000000000000'
 export function countWork(text: string): number {
   const work = new Work(text.length)
   try {
-    gfm.render(text, { heading: 3, id, isPlain: false, work, names: new Set<string>() })
+    gfm.render(text, { heading: 3, id, isPlain: false, work, names: new Set<string>(), spans: 0 })
   } catch (error) {
     if (!(error instanceof TooComplexError)) throw error
   }

@@ -36,6 +36,19 @@ const numbered =
  * markdown-it, micromark), and those that once held up this hub.
  */
 export const shapes: Record<string, Shape> = {
+  'JavaScript of quotation marks': repeated("'", '~~~js\n'),
+  'JavaScript of escaped quotation marks': repeated('\\"', '~~~js\n"'),
+  'JavaScript of comments that nothing closes': repeated('/*/', '~~~js\n'),
+  'JavaScript of numbers': repeated('1 ', '~~~js\n'),
+  'JavaScript of one long word': repeated('a', '~~~js\n'),
+  'many blocks of JavaScript': repeated('~~~js\nif "\n~~~\n'),
+  'Rust of lifetimes': repeated("'\\'", '~~~rust\n'),
+  'Python of quotation marks': repeated('"""\\', '~~~py\n'),
+  'Python of prefixes of strings': repeated('bf', '~~~py\n'),
+  'SQL of dashes and quotation marks': repeated("-'/*", '~~~sql\n'),
+  'HTML of comments that nothing closes': repeated('<!--', '~~~html\n'),
+  'HTML of attributes that nothing closes': repeated('="', '~~~html\n'),
+  'a diff of signs': repeated('+\n-\n@', '~~~diff\n'),
   'HTML that nothing closes, and emphasis': repeated('a*', 'x<![CDATA['),
   'a list and short lines': repeated('a\n', '- @x '),
   'a quote and short lines': repeated('a\n', '> @x '),

@@ -109,6 +109,7 @@ const parts = fc.constantFrom(
   ...['<script>', '</script>', '<img src=x onerror=alert(1)>', '<svg/onload=x>', '<a href="'],
   ...['javascript:alert(1)', 'JAVASCRIPT:x', 'java&#10;script:x', 'data:text/html,x', 'vbscript:x'],
   ...['" onmouseover="x', 'http://a.b/', 'www.a.b', 'x@y.zz', '@scout', '<http://a', '\u0000'],
+  ...['```js\n', '~~~html\n', '~~~\n', '// ', '/*', '<!--', 'if 1 '],
   ...['javascript&colon;x', '\\:', '\t', '\u0001', '](<', '>)', '\ud800', '- [x] '],
 )
 
