@@ -3568,7 +3568,10 @@ export interface Routes {
   }
   /** Lists budgets with current spending and reservations, and what was spent on behalf of whom. */
   'GET /budgets': {
-    query: undefined
+    query: {
+      /** When an ended window of the main budget began: `requesters` is of that one. */
+      requesters_of?: string | undefined
+    }
     body: undefined
     answer: {
       budgets: Array<Budget>
@@ -3576,6 +3579,10 @@ export interface Routes {
       requesters: {
         /** The main budget of the hub, for whose period it is. */
         budget_id: string
+        /** When the window of the budget began. */
+        starts_at: string | null
+        /** When windows began that have ended, the newest first, for `requesters_of`. */
+        ended: Array<string>
         /** For admins the ten accounts on whose behalf the most was spent, and the runs that nobody asked for; for others what was spent on their behalf. Those who ask for a run together share its cost. */
         spent: Array<{
           /** Millionths of a US dollar. */

@@ -1059,6 +1059,16 @@ CREATE TABLE requester_spending (
 ) WITHOUT ROWID;
 CREATE INDEX requester_spending_most ON requester_spending (spent_microusd DESC, spent_tokens DESC);
 
+-- The same of windows that have ended: the requesters on whose behalf the most was spent.
+CREATE TABLE requester_spending_past (
+  starts_at INTEGER NOT NULL,
+  budget_id TEXT NOT NULL,
+  requester TEXT NOT NULL,
+  spent_microusd INTEGER NOT NULL,
+  spent_tokens INTEGER NOT NULL,
+  PRIMARY KEY (starts_at, budget_id, requester)
+) WITHOUT ROWID;
+
 -- The window that is counted, and the time before which its model calls are.
 CREATE TABLE requester_spending_progress (
   budget_id TEXT PRIMARY KEY,

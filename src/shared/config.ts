@@ -683,7 +683,16 @@ export const runLists = {
 export const runFeedbackLimits = { noteCharsMax: 1_000, daysShown: 30, notesShown: 5 } as const
 
 /** Limits of the list of spending by requester, and after what time a sweep counts a model call for it. */
-export const requesterLists = { shown: 10, tasksMax: 6, lagMs: 3_600_000 } as const
+export const requesterLists = {
+  shown: 10,
+  tasksMax: 6,
+  lagMs: 3_600_000,
+  /** Requesters of a window that has ended. */
+  keptMax: 100,
+  keptMs: 400 * 86_400_000,
+  /** Ended windows that a list offers. */
+  windowsShown: 12,
+} as const
 
 /** Limits of claims, invitations, and what admins do with accounts. */
 export const peopleLimits = {

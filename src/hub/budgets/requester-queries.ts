@@ -23,6 +23,7 @@ import {
   budgets,
   budgetWindows,
   requesterSpending,
+  requesterSpendingPast,
   requesterSpendingProgress,
   usageEvents,
 } from '../schema/budgets'
@@ -41,6 +42,7 @@ const e = alias(usageEvents, 'e')
 const x = alias(activations, 'x')
 const s = alias(requesterSpending, 's')
 const p = alias(requesterSpendingProgress, 'p')
+const k = alias(requesterSpendingPast, 'k')
 const n = alias(accounts, 'n')
 
 const lagMs = sql.raw(String(requesterLists.lagMs))
@@ -93,7 +95,7 @@ const lineFields = {
   spentTokens: number(sql`l.tokens`),
 }
 
-/** What was spent on behalf of one requester in the current window of the hub's main budget. */
+/** What was spent on behalf of one requester in a window of the hub's main budget. */
 export type RequesterLine = RowOf<typeof lineFields>
 
 /** Whether a requester is a task, such as `task:exploration`. */
@@ -131,6 +133,52 @@ export const selectRequesterLines = prepare((v: Params<{ now: number; reader: Re
   ),
 )
 
+/** The hub's main budget as a table `main`, whose only column is `id`. */
+const mainBudgetSql = sql`(SELECT ${budgets.id} FROM ${budgets} WHERE ${budgets.scope} = 'hub'
+  ORDER BY ${mainBudgetOrderSql(budgets)} LIMIT 1)`
+
+/** Selects the same of a window that has ended, from what was kept of it. */
+export const selectPastLines = prepare((v: Params<{ startsAt: number; reader: Reader }>) =>
+  manySql(
+    lineFields,
+    sql`FROM (
+        SELECT ${k.budgetId}, ${k.requester}, ${isTaskSql(sql`${k.requester}`)} AS is_task,
+          coalesce(${k.requester} = (SELECT ${accountOfReaderSql(v.reader)}), 0) AS is_own,
+          ${k.spentMicrousd} AS microusd, ${k.spentTokens} AS tokens,
+          row_number() OVER (PARTITION BY ${isTaskSql(sql`${k.requester}`)}
+            ORDER BY ${k.spentMicrousd} DESC, ${k.spentTokens} DESC, ${k.requester}) AS place
+        FROM ${mainBudgetSql} main CROSS JOIN ${requesterSpendingPast} ${k}
+          ON ${k.startsAt} = ${v.startsAt} AND ${k.budgetId} = main.id) l
+      LEFT JOIN ${accounts} ${n} ON ${n.id} = l.requester
+      WHERE l.is_own OR l.is_task OR l.place <= ${placesMax}
+      ORDER BY l.is_task, l.place`,
+  ),
+)
+
+const windowFields = {
+  startsAt: w.startsAt,
+  endsAt: w.endsAt,
+  spentMicrousd: w.spentMicrousd,
+  spentTokens: w.spentTokens,
+}
+
+/** A window of the hub's main budget that has ended. */
+export type PastWindow = RowOf<typeof windowFields>
+
+/** Selects the last windows of the hub's main budget of which something was kept, the newest first. */
+export const selectPastWindows = prepare(({ now }: Params<{ now: number }>) =>
+  manySql(
+    windowFields,
+    sql`FROM ${mainBudgetSql} main CROSS JOIN ${budgetWindows} ${w} ON ${w.budgetId} = main.id
+        AND ${w.startsAt} IN (SELECT ${budgetWindows.startsAt} FROM ${budgetWindows}
+          WHERE ${budgetWindows.budgetId} = main.id AND ${budgetWindows.startsAt} < ${now}
+          ORDER BY ${budgetWindows.startsAt} DESC LIMIT ${sql.raw(String(requesterLists.windowsShown + 1))})
+      WHERE EXISTS (SELECT 1 FROM ${requesterSpendingPast} ${k}
+        WHERE ${k.startsAt} = ${w.startsAt} AND ${k.budgetId} = ${w.budgetId})
+      ORDER BY ${w.startsAt} DESC LIMIT ${sql.raw(String(requesterLists.windowsShown))}`,
+  ),
+)
+
 const dueFields = {
   budgetId: sql<BudgetId>`main.budget_id`,
   startsAt: sql<number>`main.starts_at`,
@@ -145,44 +193,84 @@ const dueFields = {
 /** Calls that are old enough to be counted. */
 type UncountedCalls = RowOf<typeof dueFields>
 
-/** Selects the window when there are calls to count; reads no calls but one or two. */
+/** Selects the window when there are calls to count, or another one to begin; reads no calls but one or two. */
 export const selectUncountedCalls = prepare(({ now }: Params<{ now: number }>) => {
   const hasCallsSince = (time: SQLWrapper) => sql`EXISTS (SELECT 1 FROM ${usageEvents} ${e}
     WHERE ${e.createdAt} >= ${time} AND ${e.createdAt} < ${now} - 2 * ${lagMs})`
   const hasNew = hasCallsSince(
     sql`(SELECT ${p.countedUntil} FROM ${requesterSpendingProgress} ${p})`,
   )
+  const hasEnded = sql`EXISTS (SELECT 1 FROM ${requesterSpendingProgress} ${p} CROSS JOIN ${budgetWindows}
+    ON ${budgetWindows.budgetId} = ${p.budgetId} AND ${budgetWindows.startsAt} = ${p.startsAt}
+    WHERE ${budgetWindows.endsAt} < ${now} - 2 * ${lagMs})`
   return oneSql(
     dueFields,
-    sql`FROM ${mainSql(now, hasNew)} main WHERE ${hasCallsSince(sql`main.since`)}`,
+    sql`FROM ${mainSql(now, sql`(${hasNew} OR ${hasEnded})`)} main
+      WHERE ${hasCallsSince(sql`main.since`)} OR ${hasEnded}`,
   )
 })
 
 /**
  * Returns the statements that count calls before `until`, in one batch. They change nothing when another sweep has
- * counted meanwhile.
+ * counted meanwhile. Of a window that has ended, they keep what was spent on behalf of the greatest.
  */
 function countCalls(due: UncountedCalls, until: number): Statement<void>[] {
   const isUnchanged = sql`EXISTS (SELECT 1 FROM ${requesterSpendingProgress} ${p} WHERE ${p.budgetId} = ${due.countedId}
     AND ${p.startsAt} = ${due.countedStart} AND ${p.countedUntil} = ${due.countedUntil})`
-  const { spentMicrousd, spentTokens } = requesterSpending
-  return [
-    write(sql`DELETE FROM ${requesterSpending} WHERE ${due.isCounted ? 0 : 1} AND ${isUnchanged}`),
+  const addCalls = (since: number, before: SQLWrapper | number) =>
     write(
       insertSelect(
         requesterSpending,
         { requester: sql`c.requester`, spentMicrousd: sql`c.microusd`, spentTokens: sql`c.tokens` },
-        sql`FROM (${sumsSql(sql`(SELECT * FROM ${usageEvents} WHERE ${usageEvents.createdAt} >= ${due.since}
-            AND ${usageEvents.createdAt} < ${until} AND ${isUnchanged}) ${e}`)}) c WHERE true
-          ON CONFLICT (requester) DO UPDATE SET ${addExcludedSql([spentMicrousd, spentTokens])}`,
+        sql`FROM (${sumsSql(sql`(SELECT * FROM ${usageEvents} WHERE ${usageEvents.createdAt} >= ${since}
+            AND ${usageEvents.createdAt} < ${before} AND ${isUnchanged}) ${e}`)}) c WHERE true
+          ON CONFLICT (requester) DO UPDATE SET ${addExcludedSql([requesterSpending.spentMicrousd, requesterSpending.spentTokens])}`,
       ),
-    ),
+    )
+  const { budgetId, startsAt } = due
+  return [
+    ...(due.isCounted ? [] : endWindow(due, isUnchanged, addCalls)),
+    addCalls(due.since, until),
     write(
       updateSet(
         requesterSpendingProgress,
-        { budgetId: due.budgetId, startsAt: due.startsAt, countedUntil: until },
+        { budgetId, startsAt, countedUntil: until },
         sql`WHERE ${isUnchanged}`,
       ),
+    ),
+  ]
+}
+
+/** Counts the rest of the window that was counted, keeps its greatest sums, and deletes the sums, and those kept for long. */
+function endWindow(
+  { budgetId, startsAt, countedId, countedStart, countedUntil }: UncountedCalls,
+  isUnchanged: SQL,
+  addCalls: (since: number, before: SQLWrapper) => Statement<void>,
+): Statement<void>[] {
+  const endsAt = sql`(SELECT ${w.endsAt} FROM ${budgetWindows} ${w}
+    WHERE ${w.budgetId} = ${countedId} AND ${w.startsAt} = ${countedStart})`
+  const kept = write(
+    insertSelect(
+      requesterSpendingPast,
+      {
+        startsAt: sql`${countedStart}`,
+        budgetId: sql`${countedId}`,
+        requester: s.requester,
+        spentMicrousd: s.spentMicrousd,
+        spentTokens: s.spentTokens,
+      },
+      sql`FROM ${requesterSpending} ${s} WHERE ${isUnchanged}
+        ORDER BY ${s.spentMicrousd} DESC, ${s.spentTokens} DESC LIMIT ${sql.raw(String(requesterLists.keptMax))}
+        ON CONFLICT DO NOTHING`,
+    ),
+  )
+  const oldest = sql`${startsAt} - ${sql.raw(String(requesterLists.keptMs))}`
+  return [
+    // Sums of another budget, or of none, are no window of this one.
+    ...(countedId === budgetId ? [addCalls(countedUntil, endsAt), kept] : []),
+    write(sql`DELETE FROM ${requesterSpending} WHERE ${isUnchanged}`),
+    write(
+      sql`DELETE FROM ${requesterSpendingPast} WHERE ${requesterSpendingPast.startsAt} < ${oldest}`,
     ),
   ]
 }

@@ -25,7 +25,12 @@ import {
 import { computeForecast, type Forecast } from './forecast'
 import { budgetChange, budgetInput } from './inputs'
 import { type PageBudget, type RoleAccount, selectBudgets } from './page-queries'
-import { selectRequesterLines } from './requester-queries'
+import {
+  type PastWindow,
+  selectPastLines,
+  selectPastWindows,
+  selectRequesterLines,
+} from './requester-queries'
 import {
   type UsageGroup,
   type UsageGroupSums,
@@ -145,6 +150,10 @@ const spentAnswer = z.object({ spent_microusd: microusdAnswer, spent_tokens: cou
 const requestersAnswer = z
   .object({
     budget_id: z.string().describe('The main budget of the hub, for whose period it is.'),
+    starts_at: timeAnswer.nullable().describe('When the window of the budget began.'),
+    ended: z
+      .array(timeAnswer)
+      .describe('When windows began that have ended, the newest first, for `requesters_of`.'),
     spent: z
       .array(
         spentAnswer.extend({
@@ -160,12 +169,13 @@ const requestersAnswer = z
   .nullable()
   .describe('What was spent on behalf of whom; null unless you are signed in.')
 
-const presentRequesters = ({
-  budget,
-  lines,
-  others,
-}: RequesterSpending): z.input<typeof requestersAnswer> => ({
+const presentRequesters = (
+  { budget, lines, others }: RequesterSpending,
+  ended: PastWindow[],
+): z.input<typeof requestersAnswer> => ({
   budget_id: budget.id,
+  starts_at: presentTime(budget.startsAt),
+  ended: ended.map(({ startsAt }) => presentTime(startsAt)),
   spent: lines.map((line) => ({
     requester: line.isTask ? null : toOwner(line.requester, line),
     task: readTask(line),
@@ -391,22 +401,33 @@ export const budgetRoutes: Route[] = [
     tag,
     access: 'read',
     rate: 'read',
+    query: z.object({
+      requesters_of: z.iso
+        .datetime()
+        .optional()
+        .describe('When an ended window of the main budget began: `requesters` is of that one.'),
+    }),
     answer: z.object({ budgets: z.array(budgetAnswer), requesters: requestersAnswer }),
-    handle: async ({ context, read, reader }) => {
+    handle: async ({ context, read, reader, query }) => {
       const at = { now: context.clock.now(), reader }
+      const startsAt = query.requesters_of === undefined ? null : Date.parse(query.requesters_of)
       const { answers, viewer } = await read({
         budgets: selectBudgets(at),
-        lines: selectRequesterLines(at),
+        lines: startsAt === null ? selectRequesterLines(at) : selectPastLines({ startsAt, reader }),
+        ended: selectPastWindows(at),
       })
       const isAdmin = viewer?.role === 'admin'
+      const past = answers.ended.find((each) => each.startsAt === startsAt)
+      if (startsAt !== null && !past) throw budgetErrors.unknownWindow()
       const spending = toRequesterSpending(
         answers.lines,
         answers.budgets,
         viewer ? { isAdmin } : null,
+        past,
       )
       return {
         budgets: answers.budgets.map((budget) => presentBudget(budget, isAdmin)),
-        requesters: spending && presentRequesters(spending),
+        requesters: spending && presentRequesters(spending, answers.ended),
       }
     },
   }),

@@ -2,7 +2,7 @@ import { requesterLists, usageCharts } from '../../shared/config'
 import { capitalize } from '../../shared/format'
 import { privateCommunityLabel } from '../rules/places'
 import type { PageBudget } from './page-queries'
-import type { RequesterLine } from './requester-queries'
+import type { PastWindow, RequesterLine } from './requester-queries'
 
 type Scope = PageBudget['scope']
 type Period = PageBudget['period']
@@ -250,8 +250,9 @@ export function formatUsageQuery(
   return text && `?${text}`
 }
 
-/** Spending of the hub's main budget in its current window, by who asked. */
+/** Spending of the hub's main budget in one of its windows, by who asked. */
 export interface RequesterSpending {
+  /** With what it spent in that window. */
   budget: PageBudget
   /** For admins the accounts with the greatest amounts and the tasks that nobody asked for; for others themselves. */
   lines: RequesterLine[]
@@ -264,14 +265,20 @@ interface SpendingViewer {
   isAdmin: boolean
 }
 
-/** Returns what a viewer sees; null for anonymous viewers, and while no window is open. */
+/**
+ * Returns what a viewer sees; null for anonymous viewers, and while no window is open.
+ *
+ * @param past the window that the lines are of, when it has ended
+ */
 export function toRequesterSpending(
   all: RequesterLine[],
   budgets: PageBudget[],
   viewer: SpendingViewer | null,
+  past?: PastWindow,
 ): RequesterSpending | null {
-  const budget = budgets.find(({ id }) => id === all[0]?.budgetId)
-  if (!viewer || !budget) return null
+  const current = budgets.find(({ id }) => id === all[0]?.budgetId)
+  if (!viewer || !current) return null
+  const budget = { ...current, ...past }
   const lines = all.filter((line) =>
     viewer.isAdmin ? line.isTask || isAmongGreatest(line) : line.isOwn,
   )

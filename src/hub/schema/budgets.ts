@@ -193,6 +193,19 @@ export const requesterSpending = sqliteTable(
   ],
 )
 
+/** The same of windows that have ended: the requesters on whose behalf the most was spent. */
+export const requesterSpendingPast = sqliteTable(
+  'requester_spending_past',
+  {
+    startsAt: integer('starts_at').notNull(),
+    budgetId: text('budget_id').$type<BudgetId>().notNull(),
+    requester: text('requester').notNull(),
+    spentMicrousd: integer('spent_microusd').notNull(),
+    spentTokens: integer('spent_tokens').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.startsAt, table.budgetId, table.requester] })],
+)
+
 /** One row: the window that `requester_spending` counts, and before which time its calls are in it. */
 export const requesterSpendingProgress = sqliteTable('requester_spending_progress', {
   budgetId: text('budget_id').$type<BudgetId>().primaryKey(),

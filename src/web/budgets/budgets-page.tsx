@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import { computeForecast, type Forecast, findRateStart } from '../../hub/budgets/forecast'
 import type { PageBudget, RoleAccounts } from '../../hub/budgets/page-queries'
+import type { PastWindow } from '../../hub/budgets/requester-queries'
 import type { SeriesDay, UsageSeries, UsageTotal } from '../../hub/budgets/usage-queries'
 import {
   explorationLabels,
@@ -48,6 +49,8 @@ interface BudgetsPageProps {
   days: SeriesDay[]
   /** Null for anonymous viewers. */
   requesters: RequesterSpending | null
+  /** Windows of the hub's main budget that have ended. */
+  ended: PastWindow[]
   activations: ActivationRow[]
   /** Files of older model calls; empty for others than admins. */
   archives: ArchiveView[]
@@ -98,7 +101,12 @@ export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
         <BudgetList budgets={budgets} now={frame.now} isAdmin={isAdmin} />
       </section>
       {requesters && (
-        <RequesterSection spending={requesters} isAdmin={isAdmin} isOffline={frame.isOffline} />
+        <RequesterSection
+          spending={requesters}
+          ended={props.ended}
+          isAdmin={isAdmin}
+          isOffline={frame.isOffline}
+        />
       )}
       <SpendSection
         {...{ view, chart, total, budgets }}

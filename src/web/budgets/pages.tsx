@@ -1,6 +1,10 @@
 import type { Hono } from 'hono'
 import { selectBudgets } from '../../hub/budgets/page-queries'
-import { selectRequesterLines } from '../../hub/budgets/requester-queries'
+import {
+  selectPastLines,
+  selectPastWindows,
+  selectRequesterLines,
+} from '../../hub/budgets/requester-queries'
 import {
   type ArchivedCall,
   selectArchivedCalls,
@@ -59,17 +63,22 @@ async function showBudgets(c: PageContext): Promise<Response> {
   const now = c.var.context.clock.now()
   const view = parseUsageView((name) => c.req.query(name), now)
   const reader = await readReader(c)
+  const startsAt = Date.parse(c.req.query('requesters_of') ?? '')
   const { frame, answers } = await readPage(c, {
     ...usageViewStatements(view, reader),
     budgets: selectBudgets({ now, reader }),
     lines: selectRequesterLines({ now, reader }),
+    ended: selectPastWindows({ now }),
+    pastLines: Number.isNaN(startsAt) ? null : selectPastLines({ startsAt, reader }),
     activations: selectLatestActivations({ reader }),
     files: selectFiles('usage', { until: readDay(c.req.query('archived_before')) }),
   })
   const archives = frame.viewer?.isAdmin
     ? answers.files.map((each) => toArchiveView('usage', each))
     : []
-  const requesters = toRequesterSpending(answers.lines, answers.budgets, frame.viewer)
+  const past = answers.ended.find((each) => each.startsAt === startsAt)
+  const lines = past ? (answers.pastLines ?? []) : answers.lines
+  const requesters = toRequesterSpending(lines, answers.budgets, frame.viewer, past)
   const shown = { frame, view, archives, requesters }
   return sendPage(c, <BudgetsPage {...answers} {...shown} />)
 }

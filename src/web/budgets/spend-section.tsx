@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { PageBudget } from '../../hub/budgets/page-queries'
-import type { RequesterLine } from '../../hub/budgets/requester-queries'
+import type { PastWindow, RequesterLine } from '../../hub/budgets/requester-queries'
 import type { UsageSeries, UsageTotal, UsageTotals } from '../../hub/budgets/usage-queries'
 import {
   formatIsoDay,
@@ -18,10 +18,12 @@ import { formatTask, isOfflineModel } from '../../hub/runs/run-labels'
 import {
   formatBudgetMoney,
   formatCount,
+  formatDay,
   formatMoney,
   formatPeriod,
   formatPlural,
   formatShare,
+  toIso,
 } from '../../shared/format'
 import { runsPath } from '../../shared/paths'
 import { AccountLink } from '../parts/links'
@@ -401,15 +403,17 @@ const DAY_MS = 86_400_000
 
 type Amounts = Pick<PageBudget, 'spentMicrousd' | 'spentTokens'>
 
-/** Lists what was spent on behalf of whom in the current window of the hub's main budget. */
+/** Lists what was spent on behalf of whom in a window of the hub's main budget, with links to those that have ended. */
 export const RequesterSection: FC<{
   spending: RequesterSpending
+  ended: readonly PastWindow[]
   isAdmin: boolean
   isOffline: boolean
 }> = (props) => {
   const { spending, isAdmin, isOffline } = props
   const { budget, lines, others } = spending
-  if (budget.spentMicrousd + budget.spentTokens === 0) return null
+  if (budget.spentMicrousd + budget.spentTokens === 0 && props.ended.length === 0) return null
+  const isPast = props.ended.some(({ startsAt }) => startsAt === budget.startsAt)
   // of the tokens when nothing has a price, and none of what is free
   const shareOf = (amounts: Amounts): number =>
     budget.spentMicrousd > 0
@@ -420,8 +424,24 @@ export const RequesterSection: FC<{
   return (
     <section class="block" id="requesters">
       <h2>
-        Spent by requester <span class="meta">{formatPeriod(budget.period)}</span>
+        Spent by requester{' '}
+        <span class="meta">{isPast ? formatWindow(budget) : formatPeriod(budget.period)}</span>
       </h2>
+      {props.ended.length > 0 && (
+        <nav class="tabs" aria-label="Windows">
+          <a href="/budgets#requesters" aria-current={isPast ? undefined : 'page'}>
+            {formatPeriod(budget.period)}
+          </a>
+          {props.ended.map((each) => (
+            <a
+              href={`/budgets?requesters_of=${toIso(each.startsAt)}#requesters`}
+              aria-current={each.startsAt === budget.startsAt ? 'page' : undefined}
+            >
+              {formatWindow(each)}
+            </a>
+          ))}
+        </nav>
+      )}
       <p class="meta">
         {!isAdmin && 'Only admins see what is spent on behalf of others. '}
         Those who ask for a run together share its cost.
@@ -463,6 +483,12 @@ export const RequesterSection: FC<{
       </table>
     </section>
   )
+}
+
+/** Formats the days of a window, as `1 Oct 2026 to 31 Oct 2026`. */
+function formatWindow({ startsAt, endsAt }: { startsAt: number | null; endsAt: number | null }) {
+  const [from, to] = [formatDay(startsAt ?? 0), formatDay((endsAt ?? 1) - 1)]
+  return from === to ? from : `${from} to ${to}`
 }
 
 interface RowProps {

@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { sweep } from '../../../src/hub/api/sweep'
+import { signIn } from '../../web/open-pages'
 import { adminKey } from '../create-test-hub'
 import { createOffice, usageOf } from '../runs/create-office'
 
@@ -132,6 +133,58 @@ test('B10: the sums are of the window that is shown: a new one starts empty, and
   expect(await spentBy()).toEqual({ ada: 40 })
   await hub.call(`/budgets/${made.body.budget.id}`, { key: adminKey, method: 'DELETE' })
   expect(await spentBy()).toEqual({ mira: 100, ada: 40 })
+})
+
+test('B10: what was spent of an ended window stays, counted to its end, and is shown by whom it may be seen', async () => {
+  const readOf = async (of: string, key = adminKey) => {
+    const { body, status } = await hub.call(`/budgets?requesters_of=${of}`, { key })
+    return { status, requesters: body.requesters as Awaited<ReturnType<typeof read>> }
+  }
+  const endsOf = async () => (await hub.call('/budgets', { key: adminKey })).body.requesters.ended
+  const before = await endsOf()
+  await spend(['mira'], 100)
+  hub.clock.advance(4 * HOUR_MS)
+  await count()
+  // Not counted before the window ends.
+  await spend(['ada', 'mira'], 31)
+  await explore(20)
+  const now = new Date(hub.clock.now())
+  const startsAt = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)).toISOString()
+  const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
+  hub.clock.advance(next + 3 * HOUR_MS - 60_000 - hub.clock.now())
+  await Promise.all([count(), count()])
+  await count()
+  expect(await spentBy()).toEqual({})
+  expect(await readCounted()).toEqual([])
+  expect(await endsOf()).toEqual([startsAt, ...before])
+  const amounts = (of: Awaited<ReturnType<typeof read>>) =>
+    Object.fromEntries(
+      (of?.spent ?? []).map((line) => [line.requester?.name ?? line.task, line.spent_microusd]),
+    )
+  const past = await readOf(startsAt)
+  expect(amounts(past.requesters)).toEqual({ mira: 115, ada: 16, exploration: 20 })
+  expect(past.requesters).toMatchObject({ starts_at: startsAt, others: { spent_microusd: 0 } })
+  const own = await readOf(startsAt, get('ada').key)
+  expect(amounts(own.requesters)).toEqual({ ada: 16 })
+  expect(own.requesters?.others).toMatchObject({ spent_microusd: 135 })
+  expect((await readOf('2020-01-01T00:00:00.000Z')).status).toBe(404)
+  const browser = await signIn(hub)
+  expect(await browser.read('/budgets')).toContain(`href="/budgets?requesters_of=${startsAt}`)
+  const html = await browser.read(`/budgets?requesters_of=${startsAt}`)
+  expect(html).toMatch(/aria-current="page">1\u00a0\w+\u00a0\d+ to/)
+  expect(html).toContain('>ada<')
+
+  // After more than a year it is gone.
+  hub.clock.advance(430 * 24 * HOUR_MS)
+  await count()
+  hub.clock.advance(5 * HOUR_MS)
+  await count()
+  expect(
+    await office.all(
+      'SELECT * FROM requester_spending_past WHERE starts_at = ?',
+      Date.parse(startsAt),
+    ),
+  ).toEqual([])
 })
 
 test('B10 T3: members see their own line, and nobody else any', async () => {
