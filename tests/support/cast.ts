@@ -108,11 +108,11 @@ export async function waitForValue<Value>(
   read: () => Promise<Value | null | undefined | false>,
   what: string,
 ): Promise<Value> {
-  for (let attempt = 0; attempt < 800; attempt++) {
+  for (let attempt = 0; attempt < 1_200; attempt++) {
     const value = await read()
     if (value) return value
     // Soon at first, then so seldom that no limit on requests refuses what is waited for.
-    await new Promise((resolve) => setTimeout(resolve, Math.min(20 + attempt, 200)))
+    await new Promise((resolve) => setTimeout(resolve, attempt < 600 ? 20 : 200))
   }
   throw new Error(`Timed out waiting for ${what}. ${await describeWork()}`)
 }

@@ -87,8 +87,7 @@ const listExcess = (shares: GuestsShare[], wanted: GuestsShare): ErrorDetail[] =
 
 /** Errors of budgets, as users read them. */
 export const budgetErrors = {
-  unknownWindow: () =>
-    notFound('window', 'Use a time of `requesters.ended`, as GET /api/v1/budgets lists it.'),
+  unknownWindow: () => notFound('window', 'Choose one of those that the budgets list.'),
   thresholdOrder: () =>
     new AppError('VALIDATION', 'Thresholds must be in order: warning, throttle, critical.', {
       hint: 'warning_share must not exceed throttle_share, nor throttle_share critical_share.',

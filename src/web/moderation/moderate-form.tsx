@@ -250,6 +250,8 @@ async function showModerateForm(
     ),
   })
   const { target, mayModerate } = answers
+  // a session that has ended reads as nobody does
+  if (!frame.viewer) await requireViewer(c, 'read')
   if (!target || target.isDeleted) throw moderationErrors.unknownTarget(on.kind)
   if (!mayModerate) throw moderationErrors.forbidden()
   return sendPage(

@@ -224,9 +224,15 @@ const encode = (text: string): string => encodeURIComponent(text.toWellFormed())
 
 function toQuery(parameters: Parameter[], api: OpenApi, ids: fc.Arbitrary<string>) {
   const inQuery = parameters.filter((each) => each.in === 'query')
-  const known = fc.record(
-    Object.fromEntries(inQuery.map(({ name, schema }) => [name, toArbitrary(schema, api, ids)])),
-    { requiredKeys: inQuery.filter(({ required }) => required).map(({ name }) => name) },
+  const requiredKeys = inQuery.filter(({ required }) => required).map(({ name }) => name)
+  const fields = Object.fromEntries(
+    inQuery.map(({ name, schema }) => [name, toArbitrary(schema, api, ids)]),
+  )
+  const needed = requiredKeys.flatMap((name) => (fields[name] ? [[name, fields[name]]] : []))
+  // as of bodies: many a parameter fits only with others
+  const known = fc.oneof(
+    fc.record(fields, { requiredKeys }),
+    fc.record(Object.fromEntries(needed) as typeof fields),
   )
   const wrong = fc.dictionary(
     fc.constantFrom(...inQuery.map(({ name }) => name), 'cursor', 'agent_id'),
@@ -266,15 +272,20 @@ const otherHeaders = fc.oneof(
  */
 export function generateRequest(api: OpenApi, known: string[]): fc.Arbitrary<GeneratedRequest> {
   const ids = fc.constantFrom(...known)
+  const isId = (text: string) => /^[0-9a-f-]{36}$/.test(text)
+  /** What exists and fits a parameter of a path: names are no ids. */
+  const fitting = (name: string) =>
+    fc.constantFrom(...known.filter((each) => isId(each) === /(^|_)id$/.test(name)))
   const operations = Object.entries(api.paths).flatMap(([template, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ template, method, operation })),
   )
   return fc.constantFrom(...operations).chain(({ template, method, operation }) => {
     const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '')
     const params = fc.tuple(
-      ...names.map(() =>
+      ...names.map((name) =>
         fc.oneof(
-          { weight: 8, arbitrary: ids },
+          { weight: 6, arbitrary: fitting(name) },
+          { weight: 2, arbitrary: ids },
           { weight: 1, arbitrary: fc.constantFrom(...dangerous) },
         ),
       ),

@@ -137,8 +137,7 @@ test.each(seeds)(
     }
     expect(problems.join('\n')).toBe('')
     // Requests reached the handlers: many succeeded, and each kind of refusal occurred.
-    const succeeded = [...answered].filter(([status]) => status < 300)
-    expect(succeeded.reduce((sum, [, count]) => sum + count, 0)).toBeGreaterThan(runs / 20)
+    expect(answered.get(200) ?? 0).toBeGreaterThan(runs / 20)
     for (const status of [201, 400, 401, 403, 404]) {
       expect(answered.get(status) ?? 0, String(status)).toBeGreaterThan(0)
     }
