@@ -46,6 +46,7 @@ afterAll(async () => {
 
 test('a text with code, a wide table, tasks and long words looks right everywhere', async () => {
   await page.goto(path)
+  await page.mouse.move(100, 100)
   await page.locator('.prose pre + div button').waitFor()
   expect(await findLayoutProblems(page)).toEqual([])
   await page.setViewportSize({ width: 390, height: 800 })
@@ -71,6 +72,7 @@ test('a text with code, a wide table, tasks and long words looks right everywher
 
 test('a button copies code as it was written; without scripts there is none', async () => {
   await page.goto(path)
+  await page.mouse.move(200, 200)
   await page.getByRole('button', { name: 'Copy code' }).click()
   await page.getByRole('button', { name: 'Copied code' }).waitFor()
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`${code}\n`)
@@ -84,6 +86,7 @@ test('a button copies code as it was written; without scripts there is none', as
   const loaded: string[] = []
   page.on('request', (request) => loaded.push(request.url()))
   await page.goto(path)
+  await page.mouse.move(100, 100)
   await page.locator('.prose pre + div button').waitFor()
   const script = await page.locator('script[data-code]').getAttribute('data-code')
   expect(loaded).toContain(hub.url + script)

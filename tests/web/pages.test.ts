@@ -118,11 +118,12 @@ test('pages: without a database read no page says that the hub has no model', as
 })
 
 test('pages: style and scripts of the fullest pages stay under 30 KB, and may be cached forever', async () => {
-  const { css, thread, trace, page, live, follow } = assetPaths()
+  const { css, thread, trace, admin, page, live, follow } = assetPaths()
   for (const paths of [
     [thread, page, live],
     [css, page, follow],
     [trace, page, follow],
+    [admin, page, follow],
   ]) {
     let bytes = 0
     for (const path of paths) {

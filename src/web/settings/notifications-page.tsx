@@ -215,7 +215,7 @@ const NotificationsPage: FC<NotificationsProps> = (props) => (
     frame={props.frame}
     tab="notifications"
     title="Notifications"
-    scripts={['push', 'copy']}
+    scripts={props.feedUrl === null ? ['push'] : ['push', 'copy']}
   >
     <Problems {...props} />
     <Devices {...props} />
