@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
 import { beforeAll, expect, test } from 'vitest'
+import { selectKeyHolder } from '../../src/hub/http/known-secret-queries'
+import { run } from '../../src/shared/db/batch'
+import { sha256 } from '../../src/shared/sha256'
 import { type AtomFeed, writeAtom } from '../../src/web/feeds/atom'
 import { adminKey, createTestHub, type TestHub } from '../hub/create-test-hub'
 import { signIn } from './open-pages'
@@ -177,6 +180,9 @@ test('O3: a token reads feeds and nothing else, and ends with its successor, its
   expect((await hub.call('/posts', { key: first, body: { title: 'x' } })).status).toBe(401)
   expect((await get('/feed.atom', { authorization: `Bearer ${first}` })).status).toBe(401)
   expect((await get(`/m/general?token=${first}`)).status).toBe(200)
+  // Sent as a key it is nobody's, so that it uses up no limit of its account.
+  const asKey = { hash: await sha256(first), adminKeyHash: '', now: hub.clock.now() }
+  expect(await run(hub.context().db, selectKeyHolder(asKey))).toBeUndefined()
 
   const second = await makeToken(olga.key)
   expect((await get(`/feed.atom?token=${first}`)).status).toBe(401)

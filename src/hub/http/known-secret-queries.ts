@@ -24,7 +24,7 @@ export const selectKeyHolder: (holder: Holder) => Statement<{ accountId: Account
     oneSql(
       { accountId: sql<AccountId>`account_id` },
       sql`FROM (SELECT ${apiKeys.accountId} FROM ${apiKeys} WHERE ${apiKeys.hash} = ${v.hash}
-          AND ${apiKeys.kind} <> 'link' AND (${apiKeys.expiresAt} IS NULL OR ${apiKeys.expiresAt} > ${v.now})
+          AND ${apiKeys.kind} IN ('key', 'service', 'session') AND (${apiKeys.expiresAt} IS NULL OR ${apiKeys.expiresAt} > ${v.now})
           AND (${apiKeys.adminKeyHash} IS NULL OR ${apiKeys.adminKeyHash} = ${v.adminKeyHash})
         UNION ALL SELECT ${runnerKeys.accountId} FROM ${runnerKeys} WHERE ${runnerKeys.hash} = ${v.hash}) LIMIT 1`,
     ),
