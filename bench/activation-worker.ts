@@ -133,6 +133,7 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
       notifyRequesters: async () => {},
       publishProgress: async () => {},
     },
+    media: { get: async () => null },
     runners: {
       start: async () => ({ kind: 'nobody' }),
       stop: async () => {},

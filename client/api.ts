@@ -635,6 +635,8 @@ export type Step = {
     tokens: number
     /** Part of the input that is the same as in the step before; 1 is all of it. */
     prefix_share: number | null
+    /** Images that the model got. */
+    images: number
   } | null
   input_tokens: number
   cached_tokens: number
@@ -4465,7 +4467,10 @@ export interface Routes {
   }
   /** Uploads an image (PNG, JPEG, WebP or GIF) as the body, without its metadata; only you see it until a text of yours shows it. */
   'POST /media': {
-    query: undefined
+    query: {
+      /** The id of an image of yours: the body is its reduced form, of at most 1568 pixels a side and 1.0 MB, which models see. An image within these limits needs none, unless it is a GIF. */
+      reduced_of?: string | undefined
+    }
     body: Blob
     answer: {
       media: Media

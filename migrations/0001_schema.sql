@@ -392,11 +392,11 @@ CREATE INDEX media_unused ON media (created_at) WHERE is_used = 0;
 CREATE INDEX media_deleted ON media (deleted_at) WHERE deleted_at IS NOT NULL;
 
 -- The texts that show an image of their author, and the accounts and communities whose picture it is: whoever reads one
--- of them sees it.
+-- of them sees it. An image has its reduced form, which models see in its place.
 CREATE TABLE media_uses (
   text_id TEXT NOT NULL,
   media_id TEXT NOT NULL REFERENCES media (id),
-  kind TEXT NOT NULL CHECK (kind IN ('post', 'comment', 'message', 'account', 'community')),
+  kind TEXT NOT NULL CHECK (kind IN ('post', 'comment', 'message', 'account', 'community', 'image')),
   PRIMARY KEY (text_id, media_id)
 ) WITHOUT ROWID;
 CREATE INDEX media_uses_of ON media_uses (media_id);

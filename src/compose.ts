@@ -153,6 +153,7 @@ export function composeApp(bindings: Env) {
   const agentDeps = createAgentDeps(settings, {
     ...{ hub, tools: gateway, models, runners: createRunnerApi(env.RUNNERS), definitions },
     ...{ log, redact, patches: createPatchStore(env.FILES), lane },
+    media: createMediaStore(env.FILES),
     wakeAgents: createReliableWaker(env, scheduler, settings.ROOKERY_MAX_CONCURRENT),
   })
   const schedulerDeps = createSchedulerDeps(env, settings, hub, gateway.closeIdle)
@@ -175,6 +176,7 @@ const createAgentDeps = (
     | 'runners'
     | 'patches'
     | 'definitions'
+    | 'media'
     | 'wakeAgents'
     | 'log'
     | 'lane'

@@ -88,6 +88,10 @@ export const media = {
   pictureBytesMax: 256 * 1024,
   /** Pixels of its longer side. */
   pictureSideMax: 1_024,
+  /** Of an image that a model sees, or of the reduced form that it sees in its place: what providers take unchanged. */
+  reducedBytesMax: 1_000_000,
+  /** Pixels of its longer side. */
+  reducedSideMax: 1_568,
   pixelsMax: 40_000_000,
   /** Pixels of the longer side: more than five digits are not part of an id. */
   sideMax: 65_535,

@@ -75,6 +75,7 @@ const tokens = z.number().int().min(1).max(100_000_000)
 const ownModel = z.strictObject({
   contextTokens: tokens.optional(),
   outputTokensMax: tokens.optional(),
+  seesImages: z.boolean().optional(),
   /** Null when unknown: usage of the model is then counted in tokens only. */
   prices: z
     .strictObject({
@@ -285,7 +286,7 @@ export const settingsSchema = z.object({
   /**
    * Models to add or override in the catalogue, as JSON by name or `provider/model`, with prices in
    * dollars per million tokens: `{ "my-model": { "contextTokens": 32768, "outputTokensMax": 4096,
-   * "prices": { "input": 0.5, "cached": 0.1, "output": 2 } } }`. All fields are optional.
+   * "seesImages": true, "prices": { "input": 0.5, "cached": 0.1, "output": 2 } } }`. All fields are optional.
    */
   ROOKERY_PRICES: ownModels.optional(),
 })

@@ -89,6 +89,38 @@ test('H18: images are chosen, pasted and dropped into a post, described, and sho
   expect(errors).toEqual([])
 })
 
+test('H18: a browser sends the form that models see with an image that is too large for them', async () => {
+  const given = await page.evaluate(async () => {
+    const canvas = new OffscreenCanvas(2_400, 1_200)
+    const context = canvas.getContext('2d')
+    if (context) context.fillStyle = 'purple'
+    context?.fillRect(0, 0, 1_200, 1_200)
+    const blob = await canvas.convertToBlob({ type: 'image/png' })
+    return [...new Uint8Array(await blob.arrayBuffer())]
+  })
+  await page.goto(`${hub.url}/`)
+  await beginToWrite('Look: ')
+  const [chooser] = await Promise.all([
+    page.waitForEvent('filechooser'),
+    page.click('form[action="/posts-new"] [data-image]'),
+  ])
+  const large = { name: 'large.png', mimeType: 'image/png', buffer: Buffer.from(given) }
+  const forms: { width: number; height: number }[] = []
+  const toForms = '**/media?reduced_of=*'
+  await page.route(toForms, async (route) => {
+    const response = await route.fetch()
+    forms.push(((await response.json()) as { media: { width: number; height: number } }).media)
+    await route.fulfill({ response })
+  })
+  await chooser.setFiles(large)
+  await page.getByLabel(/^Describe large\.png/).fill('Purple')
+  await expect.poll(() => page.locator('#content').inputValue()).toContain('-2400x1200)')
+  expect(forms).toMatchObject([{ width: 1_568, height: 784 }])
+  await page.unroute(toForms)
+  await page.locator('#content').fill('')
+  expect(errors).toEqual([])
+})
+
 test('H18: a browser shows each kind of image as it was, without its metadata', async () => {
   for (const [name, bytes] of Object.entries(samples)) {
     const compared = await page.evaluate(

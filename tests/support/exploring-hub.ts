@@ -81,6 +81,7 @@ export function createExploringHub() {
       forgetSessions: async () => {},
     },
     patches: { save: async () => {} },
+    media: { get: async () => null },
     approvalWaitMs: 60_000,
     definitions,
     hooks: createHookRunner([], { ...quiet, report: () => {} }),

@@ -8,9 +8,11 @@ import type { MemoryStore } from '../memory/memory-store'
 import { fence } from '../text/fence'
 import { buildHistoryLayer, buildMemoryLayer } from './memory-layer'
 import { buildSkillsLayer, chooseSkills } from './skills-layer'
-import { buildTaskLayer, describeSession, toGoal, toSearchText } from './task-layer'
+import { buildTaskLayer, chooseImages, describeSession, toGoal, toSearchText } from './task-layer'
 
 const charsPerToken = 4
+/** Of the context window, for images: as many as fit by the upper bound of their tokens. */
+const imagesWindowShare = 0.25
 /** Keeps the prompt within one journal row. */
 const layerCharsMax = 300_000
 
@@ -25,6 +27,8 @@ export interface PromptSources {
   /** What the servers of these tools say about their use. */
   instructions: ServerInstructions[]
   contextTokens: number
+  /** Whether the model takes images; absent: no. */
+  seesImages?: boolean
   hubName: string
   memory: Pick<MemoryStore, 'readForPrompt'>
   isGranted(policy: GrantPolicy, grant: string): boolean
@@ -74,7 +78,7 @@ export function assemblePrompt(sources: PromptSources): AssembledPrompt {
   const goal = toGoal(load)
   const task = buildTaskLayer(load, toCharsMax(memoryLimits.threadWindowShare))
   return {
-    prompt: [...head, ...history, ...toUser(task)],
+    prompt: [...head, ...history, toTask(sources, task)],
     historyFrom: head.length,
     ...(session && { session }),
     ...(notes.length > 0 && { notes }),
@@ -82,6 +86,12 @@ export function assemblePrompt(sources: PromptSources): AssembledPrompt {
     ...(memories?.hasPrivate && { hasPrivate: true }),
     ...(memories?.hasUntrusted && { hasUntrusted: true }),
   }
+}
+
+/** Returns the task with the images of its texts, for a model that sees. */
+function toTask({ load, seesImages, contextTokens }: PromptSources, text: string): Message {
+  const images = seesImages ? chooseImages(load, text, contextTokens * imagesWindowShare) : []
+  return { role: 'user', text, ...(images.length > 0 && { images }) }
 }
 
 /**

@@ -3,12 +3,15 @@ import type {
   Exploration,
   LoadedActivation,
   Requester,
+  SeenImage,
   Thread,
   ThreadComment,
 } from '../../hub/contract/hub'
 import { planLimits } from '../../shared/config'
 import type { LoadedFacts } from '../loop/event'
+import type { PromptImage } from '../loop/message'
 import { toSingleLine } from '../memory/compose-turn'
+import { countImageTokensMax } from '../models/estimate-tokens'
 import { explorationOpening } from '../text/exploration-opening'
 import { fence, toFenceAuthor } from '../text/fence'
 import { truncate } from '../text/truncate'
@@ -196,6 +199,53 @@ function findAncestors(comment: ThreadComment, byId: Map<string, ThreadComment>)
   }
   return path
 }
+
+/**
+ * Returns the images that the model gets of the texts that it answers: first those of requests, then of the post, then of
+ * the newest comments that are in the task; each once.
+ *
+ * @param task as `buildTaskLayer` returns it
+ * @param tokensMax by the upper bound of their tokens
+ */
+export function chooseImages(
+  { items, thread, exploration }: LoadedActivation,
+  task: string,
+  tokensMax: number,
+): PromptImage[] {
+  if (exploration) return []
+  const requestIds = new Set(items.map(({ commentId }) => commentId))
+  const comments = (thread?.comments ?? [])
+    .filter(({ id }) => task.includes(` id="${id}"`))
+    .map((comment) => ({ ...comment, isRequest: requestIds.has(comment.id) }))
+  const found = [
+    ...items.flatMap(({ images }) => toPromptImages(images, 'the message')),
+    ...comments.filter(({ isRequest }) => isRequest).flatMap(toCommentImages),
+    ...toPromptImages(thread?.post.images, 'the post'),
+    ...comments
+      .filter(({ isRequest }) => !isRequest)
+      .reverse()
+      .flatMap(toCommentImages),
+  ]
+  const chosen = new Map<string, PromptImage>()
+  let left = tokensMax
+  for (const image of found) {
+    if (chosen.size === taskImagesMax) break
+    const tokens = countImageTokensMax([image])
+    if (chosen.has(image.id) || tokens > left) continue
+    left -= tokens
+    chosen.set(image.id, image)
+  }
+  return [...chosen.values()]
+}
+
+/** Providers take more; each is up to a megabyte of every call. */
+const taskImagesMax = 8
+
+const toPromptImages = (images: SeenImage[] | undefined, place: string): PromptImage[] =>
+  (images ?? []).map((image) => ({ ...image, place }))
+
+const toCommentImages = ({ id, images }: ThreadComment): PromptImage[] =>
+  toPromptImages(images, `the comment ${id}`)
 
 /**
  * Returns the task of an exploration: posts that may be worth a contribution. PASS is an expected

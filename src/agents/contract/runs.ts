@@ -31,6 +31,8 @@ export interface PromptSize {
   tokens: number
   /** Share of the previous step's prompt that this prompt begins with, compared byte by byte. */
   prefixShare: number | null
+  /** Images that the model got; absent: none. */
+  images?: number
 }
 
 export interface TraceStep {

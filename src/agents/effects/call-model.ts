@@ -23,6 +23,7 @@ import { buildTranscript } from '../loop/transcript'
 import type { Model } from '../models/model-port'
 import type { SentCall } from '../storage/journal'
 import {
+  type AgentDeps,
   type EffectContext,
   findRatio,
   listTools,
@@ -70,6 +71,7 @@ export async function callModel(
   if (reservation.kind !== 'reserved') {
     return { at: deps.clock.now(), effectId: effect.id, ...reservation.event }
   }
+  await addImages(context, plan)
   if (signal.aborted) return null
   plan.request.maxOutputTokens = reservation.outputTokens
   notifyWatchers(context, 'thinking')
@@ -79,7 +81,12 @@ export async function callModel(
   watchUsage(context, plan, effect.id, startedAt)
   const input = measureSentPrompt(context, plan)
   const request = recordRequest(context, plan)
-  const result = await callStreaming(context, plan)
+  let result = await callStreaming(context, plan)
+  if (!result.ok && mayRefuseImages(result.failure, plan)) {
+    hideImages(context, plan)
+    delete input.images
+    result = await callStreaming(context, plan)
+  }
   if (signal.aborted) return null
   const at = deps.clock.now()
   const base = { at, effectId: effect.id, startedAt, request }
@@ -165,6 +172,49 @@ async function reserveCurrentPrompt(
   return boundPromptTokens(plan) > promptTokens
     ? reserveCall(context, plan, { mustRenew: true })
     : reservation
+}
+
+/** Adds the bytes of the prompt's images for a model that sees; of one that is deleted meanwhile there are none. */
+async function addImages(
+  { deps, images }: EffectContext,
+  { model, request }: CallPlan,
+): Promise<void> {
+  const listed = request.messages.flatMap((each) => (each.role === 'user' && each.images) || [])
+  if (!model.seesImages || listed.length === 0) return
+  await Promise.all(
+    listed.map(async ({ id }) => {
+      if (images.has(id)) return
+      images.set(id, await readImage(deps.media, id))
+    }),
+  )
+  request.images = new Map(
+    listed.flatMap(({ id }) => {
+      const bytes = images.get(id)
+      return bytes ? [[id, bytes]] : []
+    }),
+  )
+}
+
+async function readImage(media: AgentDeps['media'], id: string): Promise<Uint8Array | null> {
+  try {
+    const body = await media.get(id)
+    return body && new Uint8Array(await new Response(body).arrayBuffer())
+  } catch {
+    return null
+  }
+}
+
+/** Whether a provider may have refused a prompt for its images: the catalogue can be wrong about a model that it does not know by name. */
+const mayRefuseImages = (failure: ModelFailure, { request }: CallPlan): boolean =>
+  failure.refusesPrompt === true &&
+  failure.isTooLong !== true &&
+  !failure.mayBeCharged &&
+  (request.images?.size ?? 0) > 0
+
+/** Sends no image in the rest of the run; the model is told so. */
+function hideImages({ images }: EffectContext, { request }: CallPlan): void {
+  for (const id of images.keys()) images.set(id, null)
+  delete request.images
 }
 
 /** Returns the properties of the tools that an answer calls. */

@@ -3,6 +3,7 @@ import type {
   BudgetStatus,
   Environment,
   GrantPolicy,
+  MediaStore,
   ModelConnection,
   Reservation,
 } from '../../hub/contract/hub'
@@ -76,6 +77,8 @@ export interface EffectContext {
   lastTools: { activationId: ActivationId | null; names: string[] } | null
   /** The text that a program writes, for live watchers. */
   programText: LiveCall | null
+  /** Bytes of the images in the prompt by id; null: gone. */
+  images: Map<string, Uint8Array | null>
   /** The parts of the last prompt. */
   lastPrompt: { activationId: ActivationId | null; parts: string[] } | null
 }
@@ -222,6 +225,8 @@ export interface AgentDeps {
   /** What programs changed in repositories. */
   patches: Pick<PatchStore, 'save'>
   definitions: DefinitionSource
+  /** The bytes of images. */
+  media: Pick<MediaStore, 'get'>
   /** The hooks of this deployment. */
   hooks: HookRunner
   /** Wakes other agents that have waiting tasks. A hint; never throws. */

@@ -54,6 +54,7 @@ export class EffectRunner {
       firstPrompt: null,
       lastTools: null,
       lastPrompt: null,
+      images: new Map(),
       programText: null,
     }
   }
@@ -74,6 +75,7 @@ export class EffectRunner {
     this.#context.firstPrompt = null
     this.#context.lastTools = null
     this.#context.lastPrompt = null
+    this.#context.images.clear()
     this.#context.programText = null
   }
 

@@ -207,7 +207,8 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
   // a program lists its tools itself, and its prompt names none
   const offered = facts.program ? { tools: [], leftOut: [] } : listTools(context, facts, model)
   const { tools } = offered
-  Object.assign(facts, composePrompt(context, answer, facts, definition, offered))
+  const seesImages = model.seesImages === true && !facts.program
+  Object.assign(facts, composePrompt(context, answer, facts, { definition, offered, seesImages }))
   if (hasPrivateSession) facts.hasPrivate = true
   const size = measurePromptSize({ messages: facts.prompt, tools: [] })
   context.firstPrompt = { messages: facts.prompt, size }
@@ -255,8 +256,15 @@ const composePrompt = (
   { deps, memory }: EffectContext,
   load: LoadedActivation,
   { privacy, limits }: LoadedFacts,
-  definition: Definition,
-  { tools, leftOut }: ReturnType<typeof listTools>,
+  {
+    definition,
+    offered: { tools, leftOut },
+    seesImages,
+  }: {
+    definition: Definition
+    offered: ReturnType<typeof listTools>
+    seesImages: boolean
+  },
 ) => {
   const toolNames = tools.map(({ name }) => name)
   const assembled = assemblePrompt({
@@ -267,6 +275,7 @@ const composePrompt = (
     leftOutTools: leftOut,
     instructions: deps.tools.listInstructions(toolNames),
     contextTokens: limits.contextTokens,
+    seesImages,
     hubName: deps.hubName,
     memory,
     isGranted: deps.tools.isGranted,

@@ -270,16 +270,18 @@ interface MeasuredPrompt {
  * @param tokens estimated size, tools included
  */
 export function measurePrompt(
-  prompt: Prompt,
+  { images: sent, ...prompt }: Prompt & Pick<ModelRequest, 'images'>,
   tokens: number,
   before: string[] | null,
 ): MeasuredPrompt {
   const parts = listParts(prompt)
+  const images = sent?.size ?? 0
   const input = {
     messages: prompt.messages.length,
     chars: countPartChars(parts),
     tokens,
     prefixShare: before && measurePrefix(before, parts),
+    ...(images > 0 && { images }),
   }
   return { input, parts }
 }

@@ -18,9 +18,20 @@ export interface ToolOutput {
   isError: boolean
 }
 
+/** An image of a message, which only models get that see. A run keeps its id; the bytes are read for each call. */
+export interface PromptImage {
+  id: string
+  /** Media type. */
+  type: string
+  width: number
+  height: number
+  /** Which text shows it, as the model reads that. */
+  place: string
+}
+
 export type Message =
   | { role: 'system'; text: string }
-  | { role: 'user'; text: string }
+  | { role: 'user'; text: string; images?: PromptImage[] }
   | {
       role: 'assistant'
       text: string
@@ -125,6 +136,14 @@ export interface Outage {
 export const outputTokensFloor = 64
 
 const charsPerToken = 4
+
+/**
+ * Estimates the tokens of images: a token for every 750 pixels (platform.claude.com, vision), and a fixed part as OpenAI
+ * counts it (developers.openai.com, images and vision).
+ */
+export const estimateImageTokens = (images: PromptImage[] = []): number =>
+  images.reduce((sum, { width, height }) => sum + 85 + Math.ceil((width * height) / 750), 0)
+
 /** Characters added for each message, beside its text. */
 const charsPerMessage = 16
 
@@ -139,7 +158,11 @@ export function countChars(message: Message): number {
       charsPerMessage,
     )
   }
-  if (message.role !== 'assistant') return charsPerMessage + message.text.length
+  if (message.role === 'user') {
+    const imageChars = estimateImageTokens(message.images) * charsPerToken
+    return charsPerMessage + message.text.length + imageChars
+  }
+  if (message.role === 'system') return charsPerMessage + message.text.length
   return message.calls.reduce(
     (sum, call) => sum + call.name.length + call.arguments.length,
     charsPerMessage + message.text.length + (message.providerParts?.length ?? 0),

@@ -11,6 +11,8 @@ interface CatalogueEntry {
   outputTokensMax: number
   /** Null when the price is unknown, which is not the same as free. */
   prices: Prices | null
+  /** Whether it takes images; absent: no. */
+  seesImages?: boolean
 }
 
 /** Returns prices in micro-dollars from dollars per million tokens, as providers publish them. */
@@ -30,6 +32,12 @@ const entry = (
   prices: Prices | null,
 ): CatalogueEntry => ({ contextTokens, outputTokensMax, prices })
 
+/** A model that takes images. */
+const seeing = (...of: Parameters<typeof entry>): CatalogueEntry => ({
+  ...entry(...of),
+  seesImages: true,
+})
+
 /**
  * Models by name without their provider. Prices are the standard tariffs of the providers
  * (platform.claude.com and developers.openai.com, pricing pages, November 2026). Some models cost
@@ -37,59 +45,62 @@ const entry = (
  * The price of an open model depends on its host, so these have limits and no price.
  */
 export const catalogue: Record<string, CatalogueEntry> = {
-  'claude-fable-5-1': entry(1_000_000, 128_000, dollars(10, 0.25, 50, 12.5)),
-  'claude-fable-5': entry(1_000_000, 128_000, dollars(10, 1, 50, 12.5)),
-  'claude-opus-5-5': entry(1_000_000, 128_000, dollars(4, 0.2, 20, 5)),
-  'claude-opus-5': entry(1_000_000, 128_000, dollars(5, 0.5, 25, 6.25)),
-  'claude-opus-4-8': entry(200_000, 128_000, dollars(5, 0.5, 25, 6.25)),
-  'claude-opus-4-7': entry(200_000, 128_000, dollars(5, 0.5, 25, 6.25)),
-  'claude-opus-4-6': entry(200_000, 128_000, dollars(5, 0.5, 25, 6.25)),
-  'claude-opus-4-5': entry(200_000, 64_000, dollars(5, 0.5, 25, 6.25)),
-  'claude-opus-4-1': entry(200_000, 32_000, dollars(15, 1.5, 75, 18.75)),
-  'claude-opus-4': entry(200_000, 32_000, dollars(15, 1.5, 75, 18.75)),
-  'claude-sonnet-5-5': entry(1_000_000, 128_000, dollars(2, 0.1, 10, 2.5)),
-  'claude-sonnet-5': entry(1_000_000, 128_000, dollars(2, 0.2, 10, 2.5)),
-  'claude-sonnet-4-6': entry(200_000, 64_000, dollars(3, 0.3, 15, 3.75)),
-  'claude-sonnet-4-5': entry(200_000, 64_000, dollars(3, 0.3, 15, 3.75)),
-  'claude-sonnet-4': entry(200_000, 64_000, dollars(3, 0.3, 15, 3.75)),
-  'claude-haiku-5-5': entry(100_000, 64_000, dollars(0.1, 0.01, 0.5, 0.125)),
-  'claude-haiku-4-5': entry(200_000, 64_000, dollars(1, 0.1, 5, 1.25)),
+  'claude-fable-5-1': seeing(1_000_000, 128_000, dollars(10, 0.25, 50, 12.5)),
+  'claude-fable-5': seeing(1_000_000, 128_000, dollars(10, 1, 50, 12.5)),
+  'claude-opus-5-5': seeing(1_000_000, 128_000, dollars(4, 0.2, 20, 5)),
+  'claude-opus-5': seeing(1_000_000, 128_000, dollars(5, 0.5, 25, 6.25)),
+  'claude-opus-4-8': seeing(200_000, 128_000, dollars(5, 0.5, 25, 6.25)),
+  'claude-opus-4-7': seeing(200_000, 128_000, dollars(5, 0.5, 25, 6.25)),
+  'claude-opus-4-6': seeing(200_000, 128_000, dollars(5, 0.5, 25, 6.25)),
+  'claude-opus-4-5': seeing(200_000, 64_000, dollars(5, 0.5, 25, 6.25)),
+  'claude-opus-4-1': seeing(200_000, 32_000, dollars(15, 1.5, 75, 18.75)),
+  'claude-opus-4': seeing(200_000, 32_000, dollars(15, 1.5, 75, 18.75)),
+  'claude-sonnet-5-5': seeing(1_000_000, 128_000, dollars(2, 0.1, 10, 2.5)),
+  'claude-sonnet-5': seeing(1_000_000, 128_000, dollars(2, 0.2, 10, 2.5)),
+  'claude-sonnet-4-6': seeing(200_000, 64_000, dollars(3, 0.3, 15, 3.75)),
+  'claude-sonnet-4-5': seeing(200_000, 64_000, dollars(3, 0.3, 15, 3.75)),
+  'claude-sonnet-4': seeing(200_000, 64_000, dollars(3, 0.3, 15, 3.75)),
+  'claude-haiku-5-5': seeing(100_000, 64_000, dollars(0.1, 0.01, 0.5, 0.125)),
+  'claude-haiku-4-5': seeing(200_000, 64_000, dollars(1, 0.1, 5, 1.25)),
 
-  'gpt-6-astra': entry(272_000, 128_000, dollars(10, 1, 50, 12.5)),
-  'gpt-6-sol': entry(272_000, 128_000, dollars(2, 0.2, 10, 2.5)),
-  'gpt-6-luna': entry(272_000, 128_000, dollars(0.1, 0.01, 0.5, 0.125)),
-  'gpt-5.6-sol': entry(272_000, 128_000, dollars(4, 0.4, 20, 5)),
-  'gpt-5.6-terra': entry(272_000, 128_000, dollars(2, 0.2, 12, 2.5)),
-  'gpt-5.6-luna': entry(272_000, 128_000, dollars(0.2, 0.02, 1.2, 0.25)),
-  'gpt-5.4': entry(272_000, 128_000, dollars(2.5, 0.25, 15)),
-  'gpt-5.4-mini': entry(272_000, 128_000, dollars(0.75, 0.075, 4.5)),
-  'gpt-5.2-codex': entry(272_000, 128_000, dollars(1.75, 0.175, 14)),
-  'gpt-5.2': entry(272_000, 128_000, dollars(1.75, 0.175, 14)),
-  'gpt-5.1-codex': entry(272_000, 128_000, dollars(1.25, 0.125, 10)),
-  'gpt-5.1': entry(272_000, 128_000, dollars(1.25, 0.125, 10)),
-  'gpt-5-codex': entry(272_000, 128_000, dollars(1.25, 0.125, 10)),
-  'gpt-5': entry(272_000, 128_000, dollars(1.25, 0.125, 10)),
-  'gpt-5-mini': entry(272_000, 128_000, dollars(0.25, 0.025, 2)),
-  'gpt-5-nano': entry(272_000, 128_000, dollars(0.05, 0.005, 0.4)),
-  'gpt-4.1': entry(1_047_576, 32_768, dollars(2, 0.5, 8)),
-  'gpt-4.1-mini': entry(1_047_576, 32_768, dollars(0.4, 0.1, 1.6)),
-  'gpt-4.1-nano': entry(1_047_576, 32_768, dollars(0.1, 0.025, 0.4)),
-  'gpt-4o': entry(128_000, 16_384, dollars(2.5, 1.25, 10)),
+  'gpt-6-astra': seeing(272_000, 128_000, dollars(10, 1, 50, 12.5)),
+  'gpt-6-sol': seeing(272_000, 128_000, dollars(2, 0.2, 10, 2.5)),
+  'gpt-6-luna': seeing(272_000, 128_000, dollars(0.1, 0.01, 0.5, 0.125)),
+  'gpt-5.6-sol': seeing(272_000, 128_000, dollars(4, 0.4, 20, 5)),
+  'gpt-5.6-terra': seeing(272_000, 128_000, dollars(2, 0.2, 12, 2.5)),
+  'gpt-5.6-luna': seeing(272_000, 128_000, dollars(0.2, 0.02, 1.2, 0.25)),
+  'gpt-5.4': seeing(272_000, 128_000, dollars(2.5, 0.25, 15)),
+  'gpt-5.4-mini': seeing(272_000, 128_000, dollars(0.75, 0.075, 4.5)),
+  'gpt-5.2-codex': seeing(272_000, 128_000, dollars(1.75, 0.175, 14)),
+  'gpt-5.2': seeing(272_000, 128_000, dollars(1.75, 0.175, 14)),
+  'gpt-5.1-codex': seeing(272_000, 128_000, dollars(1.25, 0.125, 10)),
+  'gpt-5.1': seeing(272_000, 128_000, dollars(1.25, 0.125, 10)),
+  'gpt-5-codex': seeing(272_000, 128_000, dollars(1.25, 0.125, 10)),
+  'gpt-5': seeing(272_000, 128_000, dollars(1.25, 0.125, 10)),
+  'gpt-5-mini': seeing(272_000, 128_000, dollars(0.25, 0.025, 2)),
+  'gpt-5-nano': seeing(272_000, 128_000, dollars(0.05, 0.005, 0.4)),
+  'gpt-4.1': seeing(1_047_576, 32_768, dollars(2, 0.5, 8)),
+  'gpt-4.1-mini': seeing(1_047_576, 32_768, dollars(0.4, 0.1, 1.6)),
+  'gpt-4.1-nano': seeing(1_047_576, 32_768, dollars(0.1, 0.025, 0.4)),
+  'gpt-4o': seeing(128_000, 16_384, dollars(2.5, 1.25, 10)),
+  // It sees, and counts an image as up to 48,000 tokens, far above the bound that every other model keeps.
   'gpt-4o-mini': entry(128_000, 16_384, dollars(0.15, 0.075, 0.6)),
-  o3: entry(200_000, 100_000, dollars(2, 0.5, 8)),
-  'o4-mini': entry(200_000, 100_000, dollars(1.1, 0.275, 4.4)),
+  o3: seeing(200_000, 100_000, dollars(2, 0.5, 8)),
+  'o4-mini': seeing(200_000, 100_000, dollars(1.1, 0.275, 4.4)),
 
   'gpt-oss-120b': entry(131_072, 32_768, null),
   'gpt-oss-20b': entry(131_072, 32_768, null),
-  'llama-4': entry(131_072, 8_192, null),
+  'llama-4': seeing(131_072, 8_192, null),
   'llama-3.3': entry(131_072, 8_192, null),
   'llama-3.1': entry(131_072, 8_192, null),
   qwen3: entry(131_072, 32_768, null),
+  'qwen3-vl': seeing(131_072, 32_768, null),
   'qwen2.5': entry(32_768, 8_192, null),
+  'qwen2.5-vl': seeing(32_768, 8_192, null),
   'deepseek-v3': entry(128_000, 8_192, null),
   'deepseek-r1': entry(128_000, 32_768, null),
   'mistral-small': entry(131_072, 8_192, null),
-  'gemma-3': entry(131_072, 8_192, null),
+  'gemma-3': seeing(131_072, 8_192, null),
 
   // As served by Workers AI, with its own context windows (developers.cloudflare.com/workers-ai/models).
   '@cf/zai-org/glm-4.7-flash': entry(131_072, 8_192, dollars(0.0605, 0.0605, 0.4)),
@@ -236,7 +247,9 @@ export function withSetPrices(
 }
 
 function merge(known: CatalogueEntry, own: OwnModel): CatalogueEntry {
+  const seesImages = own.seesImages ?? known.seesImages ?? false
   return {
+    ...(seesImages && { seesImages }),
     contextTokens: own.contextTokens ?? known.contextTokens,
     outputTokensMax: own.outputTokensMax ?? known.outputTokensMax,
     prices: own.prices === undefined ? known.prices : own.prices && toPrices(own.prices),

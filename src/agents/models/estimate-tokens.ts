@@ -1,4 +1,9 @@
-import { countTotalChars, estimateTokensOfChars, type Message } from '../loop/message'
+import {
+  countTotalChars,
+  estimateTokensOfChars,
+  type Message,
+  type PromptImage,
+} from '../loop/message'
 
 const schemaChars = new WeakMap<object, number>()
 
@@ -64,6 +69,7 @@ function countMessageMax(message: Message): number {
     return tokens
   }
   let tokens = countBytes(message.text)
+  if (message.role === 'user') return tokens + countImageTokensMax(message.images)
   if (message.role !== 'assistant') return tokens
   if (message.providerParts) tokens += countBytes(message.providerParts)
   for (const { callId, name, arguments: json } of message.calls) {
@@ -71,6 +77,18 @@ function countMessageMax(message: Message): number {
   }
   return tokens
 }
+
+/**
+ * Upper bound of the tokens of images: of the models in the catalogue that see, those with the smallest patches take one
+ * for 28 × 28 pixels, those with the highest multiplier count each patch 2.46 times, and a narrow image has up to four
+ * tiles (pages of the providers on vision, November 2026).
+ */
+export const countImageTokensMax = (images: PromptImage[] = []): number =>
+  images.reduce(
+    (sum, { width, height }) =>
+      sum + 800 + Math.ceil(2.5 * Math.ceil(width / 28) * Math.ceil(height / 28)),
+    0,
+  )
 
 const toolBytes = new WeakMap<object, number>()
 

@@ -17,6 +17,8 @@ export interface Delta {
 /** A model call; the same for every provider. */
 export interface ModelRequest {
   messages: Message[]
+  /** The bytes of images in messages by id; one that is absent is gone, or the model does not see. */
+  images?: ReadonlyMap<string, Uint8Array>
   /** The `tools` field is omitted when empty. */
   tools: { name: string; description: string; inputSchema: Record<string, unknown> }[]
   maxOutputTokens: number
@@ -60,6 +62,8 @@ export interface Model {
   prices: Prices | null
   /** The model with a known price whose name is nearest, when this one has none. */
   similarTo?: string
+  /** Whether it takes images; absent: no. */
+  seesImages?: boolean
   /** The most tools that a request may list; absent: as many as fit into the context. */
   toolsMax?: number
   /** Time that the model has until the first byte of an answer; absent: it needs none. */

@@ -36,7 +36,7 @@ interface ProviderModelOptions {
   redact: (text: string) => string
   clock: Clock
   timeouts: CallTimeouts
-  limits: Pick<Model, 'contextTokens' | 'outputTokensMax' | 'prices' | 'similarTo'>
+  limits: Pick<Model, 'contextTokens' | 'outputTokensMax' | 'prices' | 'similarTo' | 'seesImages'>
 }
 
 type CallResult = Awaited<ReturnType<Model['call']>>
@@ -224,9 +224,10 @@ function toCallOptions(
   request: ModelRequest,
   outputTokensMax: number,
 ): LanguageModelV4CallOptions {
-  const { messages, tools } = request
+  const { tools, images } = request
+  const messages = tools.length === 0 ? inlineToolCalls(request.messages) : request.messages
   return {
-    prompt: toPrompt(provider, tools.length === 0 ? inlineToolCalls(messages) : messages, id),
+    prompt: toPrompt(provider, messages, { author: id, ...(images && { images }) }),
     maxOutputTokens: Math.min(request.maxOutputTokens, outputTokensMax),
     providerOptions: known.toOptions(request.cacheKey),
     ...(request.temperature === undefined ? {} : { temperature: request.temperature }),

@@ -1,4 +1,5 @@
 import type {
+  LanguageModelV4FilePart,
   LanguageModelV4Message,
   LanguageModelV4Prompt,
   LanguageModelV4ReasoningPart,
@@ -6,7 +7,7 @@ import type {
   LanguageModelV4ToolCallPart,
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider'
-import type { Message, ToolRequest } from '../loop/message'
+import type { Message, PromptImage, ToolRequest } from '../loop/message'
 
 /** Marks the end of a prefix for Anthropic's prompt cache. */
 const cacheHere = { anthropic: { cacheControl: { type: 'ephemeral' } } }
@@ -46,15 +47,16 @@ const isAnswer = (message: Message) => message.role === 'assistant'
  * calls is longer.
  *
  * @param author id of the model, which gets its own reasoning back
+ * @param images bytes by id
  */
 export function toPrompt(
   provider: string,
   layers: Message[],
-  author: string = provider,
+  { author = provider, images = new Map() }: PromptParts = {},
 ): LanguageModelV4Prompt {
   const ordered = systemFirst(toSendable(layers))
   const messages = isLenient(provider) ? ordered : joinTurns(joinSystem(ordered))
-  const prompt = messages.map((message) => toProviderMessage(author, message))
+  const prompt = messages.map((message) => toProviderMessage({ author, images }, message))
   if (provider !== 'anthropic') return prompt
   const lastSystem = messages.findLastIndex((message) => message.role === 'system')
   const lastStable = messages.findLastIndex((message) => !isVolatile(message))
@@ -66,12 +68,26 @@ export function toPrompt(
   return prompt
 }
 
-function toProviderMessage(author: string, message: Message): LanguageModelV4Message {
+interface PromptParts {
+  author?: string
+  images?: ReadonlyMap<string, Uint8Array>
+}
+
+function toProviderMessage(
+  { author, images }: Required<PromptParts>,
+  message: Message,
+): LanguageModelV4Message {
   switch (message.role) {
     case 'system':
       return { role: 'system', content: message.text }
     case 'user':
-      return { role: 'user', content: [{ type: 'text', text: message.text }] }
+      return {
+        role: 'user',
+        content: [
+          { type: 'text', text: message.text },
+          ...(message.images ?? []).flatMap((image) => toImageParts(image, images.get(image.id))),
+        ],
+      }
     case 'assistant':
       return { role: 'assistant', content: buildAssistantParts(author, message) }
     case 'tool':
@@ -86,6 +102,18 @@ function toProviderMessage(author: string, message: Message): LanguageModelV4Mes
       }
   }
 }
+
+/** Returns an image after the words that say whose it is; these alone for one that cannot be shown. */
+const toImageParts = (
+  { type, place }: PromptImage,
+  data: Uint8Array | undefined,
+): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] =>
+  data
+    ? [
+        { type: 'text', text: `An image of ${place}:` },
+        { type: 'file', mediaType: type, data: { type: 'data', data } },
+      ]
+    : [{ type: 'text', text: `An image of ${place} cannot be shown to you.` }]
 
 /**
  * Brings messages into what every provider takes, whoever wrote them: another provider's model, whose calls have other
@@ -166,7 +194,11 @@ export function joinTurns(messages: Message[]): Message[] {
 /** Returns two neighbours as one message; null for two that may follow one another. */
 function joinTwo(first: Message, second: Message): Message | null {
   if (second.role === 'user') {
-    if (first.role === 'user') return { role: 'user', text: joinTexts(first.text, second.text) }
+    if (first.role === 'user') {
+      const images = [...(first.images ?? []), ...(second.images ?? [])]
+      const text = joinTexts(first.text, second.text)
+      return { role: 'user', text, ...(images.length > 0 && { images }) }
+    }
     const result = first.role === 'tool' ? first.results.at(-1) : undefined
     if (first.role !== 'tool' || !result) return null
     const text = joinTexts(result.text, second.text)

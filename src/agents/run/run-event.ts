@@ -63,8 +63,11 @@ const closedCall = z.object({
 })
 const closed = z.array(closedCall)
 
+const promptImage = z.object({ id: text, type: text, width: number, height: number, place: text })
+
 const message = z.discriminatedUnion('role', [
-  z.object({ role: z.enum(['system', 'user']), text }),
+  z.object({ role: z.literal('system'), text }),
+  z.object({ role: z.literal('user'), text, images: z.array(promptImage).exactOptional() }),
   z.object({
     role: z.literal('assistant'),
     text,
@@ -97,6 +100,7 @@ const promptSize = z.object({
   chars: number,
   tokens: number,
   prefixShare: number.nullable(),
+  images: number.exactOptional(),
 })
 
 const plan = z.object({

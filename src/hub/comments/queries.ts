@@ -18,6 +18,7 @@ import { omit } from '../../shared/omit'
 import { unfiltered } from '../database/unfiltered-sql'
 import { changeStatements, type DeletionRefusal, deletionStatements } from '../inbox/stop-queries'
 import { type IndexedText, renderText } from '../markdown/render-text'
+import { seenImagesSql } from '../media/queries'
 import { isUntrustedCommentSql } from '../rules/people-sql'
 import { canReadPostSql, canReadSql, isPostReadableSql } from '../rules/readable-sql'
 import { hasPageSql, isCommentShownSql } from '../rules/shown-sql'
@@ -198,7 +199,7 @@ interface OfRun {
 /** Selects the comments that an activation starts with: those that it answers with their ancestors, and the newest. */
 export const selectCommentsOfRun = prepare(({ activationId, reader }: Params<OfRun>) =>
   manySql(
-    commentFields,
+    { ...commentFields, images: seenImagesSql(m) },
     sql`FROM ${comments} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
       WHERE ${m.id} IN (SELECT id FROM path UNION SELECT id FROM newest) AND ${isCommentShownSql(m)}
         AND ${canReadPostSql(m.postId, reader)}`,

@@ -1,6 +1,6 @@
 import { limits } from '../../shared/config'
 import { decodeKeyset, decodeSeen, encodeCursor } from '../../shared/cursor'
-import type { Thread, ThreadComment } from '../contract/hub'
+import type { SeenImage, Thread, ThreadComment } from '../contract/hub'
 import { type PostRow, toAuthor, toShownText, toThreadPost } from '../posts/queries'
 import type { CommentList, CommentPageRow, CommentRow, CommentSort } from './queries'
 
@@ -90,21 +90,34 @@ function addSeen(seen: string, numbers: readonly number[]): string {
   return bits.join('')
 }
 
-const toThreadComment = (comment: CommentRow): ThreadComment => ({
+const toThreadComment = (comment: CommentRow & OfRun): ThreadComment => ({
   id: comment.id,
   parentId: comment.parentId,
   author: toAuthor(comment),
   content: toShownText(comment),
   createdAt: comment.createdAt,
   ...(comment.isUntrusted && { isUntrusted: true }),
+  ...toShownImages(comment),
 })
+
+/** What is read for runs alone. */
+interface OfRun {
+  images?: SeenImage[]
+}
+
+/** Returns the images of a text that a run reads, unless a moderator removed it. */
+const toShownImages = ({
+  images = [],
+  removalReason,
+}: OfRun & Pick<CommentRow, 'removalReason'>): OfRun =>
+  images.length > 0 && removalReason === null ? { images } : {}
 
 /**
  * Converts rows to a thread as agents and tools read it: comments oldest first, without deleted ones. Of
  * removed ones the place and the reason stay.
  */
-export const toThread = (post: PostRow, comments: CommentRow[]): Thread => ({
-  post: toThreadPost(post),
+export const toThread = (post: PostRow & OfRun, comments: (CommentRow & OfRun)[]): Thread => ({
+  post: { ...toThreadPost(post), ...toShownImages(post) },
   comments: comments
     .filter((comment) => comment.deletedAt === null || comment.removalReason !== null)
     .sort((one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1))

@@ -4,7 +4,7 @@ import type { BudgetShortage, BudgetStatus, Reservation, Usage } from './budgets
 import type { ApprovalDecision, ApprovalRequest, GrantPolicy, Requester } from './calls'
 import type { Exploration } from './exploration'
 import type { ModelConnection, ProviderOutage } from './models'
-import type { ClosedCommunity, Person, Thread } from './threads'
+import type { ClosedCommunity, Person, SeenImage, Thread } from './threads'
 
 /**
  * API for running agents: load, renew, park and commit an activation. Part of the hub's contract;
@@ -47,6 +47,8 @@ export interface ClaimedItem {
   isFollowUp?: boolean
   /** Of a scheduled task: the name of whoever saved the schedule. */
   savedBy?: string | null
+  /** Of a message: those that models see. */
+  images?: SeenImage[]
 }
 
 /** A comment that joined a run while it ran. */

@@ -17,12 +17,23 @@ export interface TextMark {
   isUntrusted?: true
 }
 
+/** An image of a text, as a model sees it. */
+export interface SeenImage {
+  /** Of the image, or of its reduced form. */
+  id: string
+  type: string
+  width: number
+  height: number
+}
+
 export interface ThreadComment extends TextMark {
   id: CommentId
   parentId: CommentId | null
   author: Person
   content: string
   createdAt: number
+  /** Those that models see; only for a run. */
+  images?: SeenImage[]
 }
 
 /** A post as agents and tools read it. */
@@ -38,6 +49,8 @@ export interface ThreadPost extends TextMark {
   commentCount: number
   createdAt: number
   isLocked: boolean
+  /** Those that models see; only for a run. */
+  images?: SeenImage[]
 }
 
 export interface Thread {

@@ -15,8 +15,16 @@ import {
   type ImageLimits,
   imageLimits,
   pictureLimits,
+  reducedLimits,
 } from './images/clean-image'
-import { deleteRows, insertMedia, markUnused, type PictureOwner, replacePicture } from './queries'
+import {
+  deleteRows,
+  insertMedia,
+  markUnused,
+  type PictureOwner,
+  replacePicture,
+  selectOriginal,
+} from './queries'
 
 /** Errors of images, as users read them. */
 export const mediaErrors = {
@@ -57,6 +65,10 @@ export async function readImage(
 /** The same for the picture of an account or a community. */
 export const readPicture = (request: Request): Promise<Uint8Array<ArrayBuffer>> =>
   readImage(request, pictureLimits)
+
+/** The same for the reduced form of an image. */
+export const readReduced = (request: Request): Promise<Uint8Array<ArrayBuffer>> =>
+  readImage(request, reducedLimits)
 
 /** An image that was uploaded. */
 export interface Uploaded {
@@ -107,6 +119,27 @@ export async function uploadImage(
 }
 
 /**
+ * Gives an image of the uploader a reduced form, in place of an earlier one. Models see it when the image itself is too
+ * large for them, or can be animated: nothing here can scale an image, and browsers can.
+ *
+ * @throws NOT_FOUND for an image of somebody else, and as `uploadImage`
+ */
+export async function uploadReduced(
+  context: ActionContext,
+  uploader: Uploader,
+  originalId: string,
+  file: Uint8Array<ArrayBuffer>,
+): Promise<IdempotentResult<Uploaded>> {
+  const original = await run(context.db, selectOriginal({ id: originalId, ...uploader }))
+  if (!original) throw mediaErrors.unknown()
+  const done = await uploadImage(context, uploader, file, reducedLimits)
+  await batch(context.db, {
+    reduced: replacePicture({ id: originalId, kind: 'image' }, done.answer.id),
+  })
+  return done
+}
+
+/**
  * Gives an account or a community a picture. It is uploaded first, so that no page shows a picture without bytes; one
  * that a crash leaves behind is unused, and deleted after a day as the picture before it is.
  *
@@ -144,7 +177,7 @@ export async function deleteUnused(
   )
   const ids = found.marked.map(({ id }) => id)
   await media.delete(ids)
-  await run(db, deleteRows(ids))
+  await batch(db, deleteRows(ids))
 }
 
 /** The answer to an upload. */

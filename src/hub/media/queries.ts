@@ -12,6 +12,8 @@ import {
 } from '../../shared/db/statement'
 import { insertRow, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
+import { mediaPath } from '../../shared/paths'
+import type { SeenImage } from '../contract/hub'
 import { unfiltered } from '../database/unfiltered-sql'
 import { mayModerateSql } from '../rules/moderator-sql'
 import { canReadSql, readersSql } from '../rules/readable-sql'
@@ -33,6 +35,12 @@ const cm = alias(conversationMembers, 'cm')
 const a = alias(accounts, 'a')
 const c = alias(communities, 'c')
 const o = alias(mediaUses, 'other')
+const e = alias(media, 'original')
+// Names of their own, beside those of any text.
+const shows = alias(mediaUses, 'shows')
+const shown = alias(media, 'shown')
+const reduces = alias(mediaUses, 'reduces')
+const reduced = alias(media, 'reduced')
 
 type NewMedia = Omit<typeof media.$inferSelect, 'isUsed' | 'deletedAt'>
 
@@ -115,7 +123,7 @@ export const selectAvatar = (id: string): Statement<RowOf<typeof fileFields> | u
 type Kind = (typeof mediaUses.$inferSelect)['kind']
 type TextKind = 'post' | 'comment' | 'message'
 
-/** An account or a community. */
+/** An account, a community, or an image that gets its reduced form. */
 export interface PictureOwner {
   id: string
   kind: Exclude<Kind, TextKind>
@@ -128,7 +136,9 @@ const preparedPicture = prepare((v: Params<PictureOwner & { mediaId: string }>) 
       { textId: v.id, mediaId: m.id, kind: v.kind },
       sql`FROM ${media} ${m} WHERE ${m.id} = ${v.mediaId} AND ${m.deletedAt} IS NULL AND EXISTS (
           SELECT 1 FROM ${accounts} ${a} WHERE ${v.kind} = 'account' AND ${a.id} = ${v.id} AND ${a.deletedAt} IS NULL
-          UNION ALL SELECT 1 FROM ${communities} ${c} WHERE ${v.kind} = 'community' AND ${c.id} = ${v.id})
+          UNION ALL SELECT 1 FROM ${communities} ${c} WHERE ${v.kind} = 'community' AND ${c.id} = ${v.id}
+          UNION ALL SELECT 1 FROM ${media} ${e} WHERE ${v.kind} = 'image' AND ${e.id} = ${v.id}
+            AND ${e.accountId} = ${m.accountId} AND ${e.deletedAt} IS NULL)
         ON CONFLICT DO NOTHING`,
     ),
   ),
@@ -139,7 +149,7 @@ const preparedFormer = prepare((v: Params<{ id: string; mediaId: string }>) =>
     AND EXISTS (SELECT 1 FROM ${mediaUses} ${o} WHERE ${o.textId} = ${v.id} AND ${o.mediaId} = ${v.mediaId})`),
 )
 
-/** Gives an account or a community a picture in place of the one before; nothing for an image that is being deleted. */
+/** Gives its owner a picture in place of the one before; nothing for an image that is being deleted. */
 export const replacePicture = (owner: PictureOwner, mediaId: string): Statement<void>[] => [
   preparedPicture({ ...owner, mediaId }),
   preparedFormer({ id: owner.id, mediaId }),
@@ -178,6 +188,35 @@ const preparedUses = prepare((v: Params<ShowingText & { ids: string }>) =>
  */
 export const insertUses = (text: ShowingText, ids: readonly string[]): Statement<void>[] =>
   ids.length === 0 ? [] : [preparedUses({ ...text, ids: JSON.stringify(ids) })]
+
+/** Selects an image of an account, which gets a reduced form. */
+export const selectOriginal = prepare((own: Params<{ id: string; accountId: AccountId }>) =>
+  oneSql(
+    { id: m.id },
+    sql`FROM ${media} ${m}
+      WHERE ${m.id} = ${own.id} AND ${m.accountId} = ${own.accountId} AND ${m.deletedAt} IS NULL`,
+  ),
+)
+
+/** Whether models see an image as it is. A GIF can be animated, which not all of them take. */
+const isSeenAsIsSql = sql`(${shown.bytes} <= ${sql.raw(String(limits.reducedBytesMax))}
+  AND max(${shown.width}, ${shown.height}) <= ${sql.raw(String(limits.reducedSideMax))} AND ${shown.type} <> 'image/gif')`
+
+/**
+ * The images of a text that models see, in their order, as a column: each itself or its reduced form. It reads nothing for
+ * a text without images.
+ */
+export const seenImagesSql = (text: Record<'id' | 'content', SQLWrapper>): SQL<SeenImage[]> =>
+  sql`CASE WHEN instr(${text.content}, ${sql.raw(`'${mediaPath('')}'`)}) > 0 THEN (
+    SELECT json_group_array(json_object('id', coalesce(${reduced.id}, ${shown.id}), 'type', coalesce(${reduced.type}, ${shown.type}),
+      'width', coalesce(${reduced.width}, ${shown.width}), 'height', coalesce(${reduced.height}, ${shown.height}))
+      ORDER BY instr(${text.content}, ${shown.id}))
+    FROM ${mediaUses} ${shows} JOIN ${media} ${shown} ON ${shown.id} = ${shows.mediaId} AND ${shown.deletedAt} IS NULL
+      LEFT JOIN ${mediaUses} ${reduces} ON ${reduces.textId} = ${shown.id} AND ${reduces.kind} = 'image'
+      LEFT JOIN ${media} ${reduced} ON ${reduced.id} = ${reduces.mediaId} AND ${reduced.deletedAt} IS NULL
+    WHERE ${shows.textId} = ${text.id} AND (${reduced.id} IS NOT NULL OR ${isSeenAsIsSql})) ELSE '[]' END`.mapWith(
+    (json): SeenImage[] => JSON.parse(json),
+  ) as SQL<SeenImage[]>
 
 const preparedDeleteUses = prepare(({ id }: Params<{ id: string }>) =>
   write(sql`DELETE FROM ${mediaUses} WHERE ${mediaUses.textId} = ${id}`),
@@ -228,8 +267,10 @@ export const markUnused = (ids: readonly string[], now: number) => ({
   ),
 })
 
-/** Deletes marked images, whose bytes are gone. */
-export const deleteRows = (ids: readonly string[]): Statement<void> =>
-  write(
+/** Deletes marked images, whose bytes are gone, and frees their reduced forms. */
+export const deleteRows = (ids: readonly string[]) => ({
+  reduced: write(sql`DELETE FROM ${mediaUses} WHERE ${mediaUses.textId} IN ${idsSql(ids)}`),
+  rows: write(
     sql`DELETE FROM ${media} WHERE ${media.id} IN ${idsSql(ids)} AND ${media.deletedAt} IS NOT NULL`,
-  )
+  ),
+})

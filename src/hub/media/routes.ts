@@ -1,7 +1,16 @@
 import * as z from 'zod'
+import { media } from '../../shared/config'
+import { formatBytes } from '../../shared/format'
 import { avatarCaching, fileCaching } from '../http/prepare-request'
 import { type Call, presentIdempotent, type Route, route } from '../http/route'
-import { mediaErrors, presentUploaded, readImage, uploadImage } from './actions'
+import {
+  mediaErrors,
+  presentUploaded,
+  readImage,
+  readReduced,
+  uploadImage,
+  uploadReduced,
+} from './actions'
 import { selectAvatar, selectReadable } from './queries'
 
 const mediaAnswer = z
@@ -15,6 +24,16 @@ const mediaAnswer = z
   })
   .meta({ id: 'Media' })
 
+const uploadQuery = z.object({
+  reduced_of: z
+    .string()
+    .max(100)
+    .optional()
+    .describe(
+      `The id of an image of yours: the body is its reduced form, of at most ${media.reducedSideMax} pixels a side and ${formatBytes(media.reducedBytesMax)}, which models see. An image within these limits needs none, unless it is a GIF.`,
+    ),
+})
+
 export const mediaRoutes: Route[] = [
   route({
     method: 'post',
@@ -26,9 +45,14 @@ export const mediaRoutes: Route[] = [
     rate: 'write',
     status: 201,
     takesImage: true,
+    query: uploadQuery,
     answer: z.object({ media: mediaAnswer }),
     handle: async (call) => {
-      const done = await uploadImage(call.context, call.actor(), await readImage(call.c.req.raw))
+      const { context, query } = call
+      const { raw } = call.c.req
+      const done = query.reduced_of
+        ? await uploadReduced(context, call.actor(), query.reduced_of, await readReduced(raw))
+        : await uploadImage(context, call.actor(), await readImage(raw))
       return presentIdempotent(call, done, presentUploaded)
     },
   }),

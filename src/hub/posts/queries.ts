@@ -21,6 +21,7 @@ import type { Person, ThreadPost } from '../contract/hub'
 import { unfiltered } from '../database/unfiltered-sql'
 import { changeStatements, type DeletionRefusal, deletionStatements } from '../inbox/stop-queries'
 import { type IndexedText, renderText } from '../markdown/render-text'
+import { seenImagesSql } from '../media/queries'
 import { isUntrustedPostSql } from '../rules/people-sql'
 import { canReadSql, isPostReadableSql } from '../rules/readable-sql'
 import { hasPageSql, isPostShownSql } from '../rules/shown-sql'
@@ -321,7 +322,7 @@ interface OfRun {
 /** Selects the post in whose thread an activation runs and who reads it, unless it is deleted. */
 export const selectPostOfRun = prepare(({ activationId, reader }: Params<OfRun>) =>
   oneSql(
-    { ...postFields, visibility: c.visibility },
+    { ...postFields, visibility: c.visibility, images: seenImagesSql(p) },
     sql`FROM ${activations} ${x} CROSS JOIN ${postTables}
       WHERE ${x.id} = ${activationId} AND ${p.id} = ${x.postId} AND ${isPostReadableSql(p, reader)}`,
   ),

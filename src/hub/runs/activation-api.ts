@@ -4,6 +4,7 @@ import { type Answers, batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import { idAt } from '../../shared/db/write-sql'
 import type { PostId } from '../../shared/ids'
+import { describeImages } from '../../shared/markdown/describe-images'
 import type { KeyPrefixes } from '../../shared/settings'
 import { toStoredRequest } from '../approvals/arguments'
 import { adoptApprovals, insertApprovals, resumeIfDecided } from '../approvals/write-queries'
@@ -108,7 +109,10 @@ function toResult(loaded: Loaded, request: LoadRequest, models: ModelStore): Loa
     },
     definition: { version: state.version, etag: state.etag },
     task: own.task,
-    items: items.map(({ item }) => item),
+    items: items.map(({ item: { images, ...item } }) => ({
+      ...item,
+      ...(images.length > 0 && { images }),
+    })),
     requesters: loaded.policy.requesters,
     hasUntrustedText:
       loaded.policy.requesters.some(({ role }) => role === 'guest') ||
@@ -186,7 +190,7 @@ export async function renew(
     budgets,
     environment: { inboxDepth: state.inboxDepth, runningActivations: state.running },
     ...(state.connections !== null && { connections: models.readConnections(state.connections) }),
-    ...(steering.length > 0 && { steering }),
+    ...(steering.length > 0 && { steering: steering.map(toSteeringItem) }),
   }
 }
 
@@ -238,8 +242,13 @@ function findRefusal(
 /** Takes the comments that arrived for a running activation, in one round trip. Idempotent. */
 async function steer(db: Db, request: SteerRequest): Promise<SteeringItem[]> {
   const { steering } = await batch(db, steerStatements(request))
-  return steering
+  return steering.map(toSteeringItem)
 }
+
+const toSteeringItem = (item: SteeringItem): SteeringItem => ({
+  ...item,
+  text: describeImages(item.text),
+})
 
 /**
  * Parks an activation until its calls are approved, or until its provider is back: settles the usage so far, frees the slot and notifies

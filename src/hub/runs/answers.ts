@@ -88,6 +88,7 @@ const stepAnswer = z
           .number()
           .nullable()
           .describe('Part of the input that is the same as in the step before; 1 is all of it.'),
+        images: z.number().describe('Images that the model got.'),
       })
       .nullable(),
     input_tokens: z.number(),
@@ -213,6 +214,7 @@ const presentStep = presenterOf(stepAnswer).from<Step>({
       chars: input.chars,
       tokens: input.tokens,
       prefix_share: input.prefixShare,
+      images: input.images ?? 0,
     },
   tools: ({ tools }) => tools.map(presentToolCall),
 })

@@ -27,6 +27,7 @@ import type {
 } from '../contract/hub'
 import { selectPolicy } from '../grants/queries'
 import { changedRequestsSql, refuseItemsOfStopped } from '../inbox/stop-queries'
+import { seenImagesSql } from '../media/queries'
 import { selectPostOfRun } from '../posts/queries'
 import { isListedSql } from '../rules/follow-sql'
 import { headroomOf, headroomSql } from '../rules/payers-sql'
@@ -45,6 +46,7 @@ import { selectExploration } from '../scheduling/exploration-queries'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
+import { directMessages } from '../schema/dms'
 import { inboxItems } from '../schema/inbox'
 import { comments } from '../schema/posts'
 import { actorReader, type Reader } from '../viewers/reader'
@@ -67,6 +69,8 @@ const other = alias(activations, 'other')
 const i = alias(inboxItems, 'i')
 const f = alias(accounts, 'f')
 const saver = alias(accounts, 'saver')
+const d = alias(directMessages, 'd')
+const sent = alias(directMessages, 'sent')
 
 /** The activation that a request created, or the parked one that it resumed. */
 const ownIdSql = ({ activationId }: Params<Pick<Claim, 'activationId'>>): SQL =>
@@ -156,12 +160,16 @@ const selectItems = prepare(({ activationId }: Params<{ activationId: Activation
         createdAt: i.createdAt,
         isFollowUp: flag(sql`${i.cause} IS NOT NULL`),
         savedBy: nullable(saver.name),
+        images: seenImagesSql(d),
       },
       model: i.model,
       isUntrusted: i.isUntrusted,
     },
     sql`FROM ${inboxItems} ${i} LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
       LEFT JOIN ${accounts} ${saver} ON ${saver.id} = ${i.savedBy}
+      LEFT JOIN ${directMessages} ${d} ON ${d.id} = (SELECT ${sent.id} FROM ${directMessages} ${sent}
+        WHERE ${sent.conversationId} = ${i.conversationId} AND ${sent.createdAt} = ${i.createdAt}
+          AND ${sent.authorId} = ${i.fromAccountId})
     WHERE ${i.claimedBy} = ${activationId} AND ${i.joinedAt} IS NULL ORDER BY ${i.createdAt}, ${i.id}`,
   ),
 )

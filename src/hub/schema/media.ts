@@ -32,7 +32,7 @@ export const media = sqliteTable(
 
 /**
  * The texts that show an image of their author, and the accounts and communities whose picture it is: whoever reads one
- * of them sees it.
+ * of them sees it. An image has its reduced form, which models see in its place.
  */
 export const mediaUses = sqliteTable(
   'media_uses',
@@ -41,7 +41,9 @@ export const mediaUses = sqliteTable(
     mediaId: text('media_id')
       .notNull()
       .references(() => media.id),
-    kind: text('kind', { enum: ['post', 'comment', 'message', 'account', 'community'] }).notNull(),
+    kind: text('kind', {
+      enum: ['post', 'comment', 'message', 'account', 'community', 'image'],
+    }).notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.textId, table.mediaId] }),

@@ -35,6 +35,29 @@ const show = (field, row, name, url) => {
   input.focus()
 }
 
+// Uploads the form that models see of an image that is too large for them, or may move. Without it agents read the
+// description alone.
+const sideMax = 1568
+const bytesMax = 1e6
+const reduce = async (file, { id, width, height }) => {
+  const share = Math.min(1, sideMax / Math.max(width, height))
+  if (share === 1 && file.size <= bytesMax && file.type !== 'image/gif') return
+  const canvas = document.createElement('canvas')
+  canvas.width = Math.max(1, Math.round(width * share))
+  canvas.height = Math.max(1, Math.round(height * share))
+  const paper = canvas.getContext('2d')
+  paper.fillStyle = '#fff'
+  paper.fillRect(0, 0, canvas.width, canvas.height)
+  paper.drawImage(await createImageBitmap(file), 0, 0, canvas.width, canvas.height)
+  for (const quality of [0.9, 0.7, 0.4]) {
+    const body = await new Promise((resolve) => canvas.toBlob(resolve, 'image/jpeg', quality))
+    if (body && body.size <= bytesMax) {
+      const signal = AbortSignal.timeout(30_000)
+      return fetch(`/api/v1/media?reduced_of=${id}`, { method: 'POST', body, signal })
+    }
+  }
+}
+
 // Of each file only the last error stands below the text, until it is uploaded.
 const upload = (field, file) => {
   for (const failed of field.form.querySelectorAll('[data-failed]')) {
@@ -53,8 +76,11 @@ const upload = (field, file) => {
   })
   request.addEventListener('loadend', () => {
     const { media, error = 'The image was not uploaded. Try again.', hint } = request.response ?? {}
-    if (media) show(field, row, file.name, media.url)
-    else {
+    if (media) {
+      row.textContent = `Preparing ${file.name} for agents`
+      const next = () => show(field, row, file.name, media.url)
+      reduce(file, media).then(next, next)
+    } else {
       row.dataset.failed = file.name
       row.textContent = `${file.name}: ${error} ${hint ?? ''}`
     }

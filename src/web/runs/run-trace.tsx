@@ -267,7 +267,11 @@ export const StepTable: FC<StepTableProps> = ({ steps, spent }) => {
             <td>
               {step.step}. {formatStep(step)}
             </td>
-            <TokenCells of={step} kept={step.input?.prefixShare ?? null} />
+            <TokenCells
+              of={step}
+              kept={step.input?.prefixShare ?? null}
+              images={step.input?.images}
+            />
             <td class="whole" data-l="Finish reason">
               {step.finishReason}
             </td>
@@ -305,12 +309,15 @@ interface TokenCellsProps {
   of: Pick<StepView, 'inputTokens' | 'cachedTokens' | 'outputTokens'>
   /** Share of the previous step's prompt that this prompt begins with, byte by byte; 0 to 1. */
   kept?: number | null
+  /** Images that the model got. */
+  images?: number | undefined
 }
 
-const TokenCells: FC<TokenCellsProps> = ({ of, kept = null }) => (
+const TokenCells: FC<TokenCellsProps> = ({ of, kept = null, images = 0 }) => (
   <>
     <td class="r" data-l="Prompt">
       {formatCount(of.inputTokens)}
+      {images > 0 && ` (${images === 1 ? '1 image' : `${images} images`})`}
     </td>
     <td class="r" data-l="Reused prefix">
       {kept !== null && formatShare(kept)}

@@ -145,6 +145,7 @@ export class World {
         endOutage: api.endOutage,
         publishProgress: api.publishProgress,
       },
+      media: { get: async () => null },
       tools: {
         ...createTools(this.moreTools),
         call: this.#gate(epoch, 'tool', (caller, call, signal) =>

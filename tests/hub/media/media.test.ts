@@ -251,6 +251,63 @@ test('H18: agents read what an image shows, and not its address', async () => {
   )
 })
 
+test('H18: models see an image as it is, or its reduced form, which goes with it', async () => {
+  const scout = await office.createAgent('seer')
+  const original = await upload(ada.key, samples.gif)
+  const reduce = (key: string, id: string, body: BodyInit) =>
+    hub.fetch(`/api/v1/media?reduced_of=${id}`, {
+      method: 'POST',
+      body,
+      headers: { authorization: `Bearer ${key}` },
+    })
+  /** The images of a new thread that a run gets. */
+  const seen = async (url: string) => {
+    const asked = await post(`@seer what is it? ![a plum](${url})`)
+    const { activationId, thread } = await office.start(scout.id)
+    await office.commit(scout.id, activationId)
+    expect(thread?.post.id).toBe(asked)
+    return thread?.post.images ?? []
+  }
+  expect(await seen(original.url)).toEqual([])
+  const png = await upload(ada.key, samples.png)
+  const asItIs = { id: png.id, type: 'image/png', width: 16, height: 8 }
+  expect(await seen(png.url)).toEqual([asItIs])
+
+  expect((await reduce(ben.key, original.id, samples.jpeg)).status).toBe(404)
+  expect((await reduce(ada.key, 'none', samples.jpeg)).status).toBe(404)
+  const moving = await reduce(ada.key, original.id, samples.gif)
+  expect(moving.status).toBe(415)
+  expect(await moving.json()).toMatchObject({ hint: expect.stringContaining('1568') })
+  expect((await reduce(ada.key, original.id, largeGif(1_100_000))).status).toBe(413)
+  expect(await seen(original.url)).toEqual([])
+
+  const ids: string[] = []
+  for (const body of [samples.webp, samples.jpeg]) {
+    const answer = await reduce(ada.key, original.id, body)
+    expect(answer.status).toBe(201)
+    ids.push(((await answer.json()) as { media: Uploaded }).media.id)
+  }
+  const [former, reduced] = ids
+  const form = { id: reduced, type: 'image/jpeg', width: 16, height: 8 }
+  expect(await seen(original.url)).toEqual([form])
+  expect(await see(`/media/${reduced}`)).toEqual([200, 404, 404])
+
+  const left = async () =>
+    (await office.all<{ id: string }>('SELECT id FROM media')).map(({ id }) => id)
+  const sweepLater = async () => {
+    hub.clock.advance(dayMs + 1)
+    await sweep(hub.context(), hub.clock.now())
+  }
+  await sweepLater()
+  expect(await left()).toEqual(expect.arrayContaining([original.id, reduced]))
+  expect(await left()).not.toContain(former)
+  await office.run('DELETE FROM media_uses WHERE media_id = ?', original.id)
+  await sweepLater()
+  await sweepLater()
+  expect(await left()).not.toContain(original.id)
+  expect(await left()).not.toContain(reduced)
+})
+
 test('H18: what is too large or no image is refused with what is accepted', async () => {
   const accepted = /PNG, JPEG, WebP or GIF.*8/
   const svg = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'

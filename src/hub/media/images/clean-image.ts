@@ -67,6 +67,15 @@ export const pictureLimits: ImageLimits = {
   accepted: `Send a PNG, JPEG, WebP or GIF image without animation, of at most ${formatBytes(media.pictureBytesMax)} and ${media.pictureSideMax} × ${media.pictureSideMax} pixels.`,
 }
 
+/** The reduced form of an image, for models. */
+export const reducedLimits: ImageLimits = {
+  bytesMax: media.reducedBytesMax,
+  pixelsMax: media.reducedSideMax ** 2,
+  sideMax: media.reducedSideMax,
+  canMove: false,
+  accepted: `Send a PNG, JPEG, WebP or GIF image without animation, of at most ${formatBytes(media.reducedBytesMax)} and ${media.reducedSideMax} × ${media.reducedSideMax} pixels.`,
+}
+
 /**
  * Returns an image without its metadata and without what follows it in its file: its parts are copied one by one, and
  * only those that browsers need to show it. Its type is that of its bytes, whatever their sender says.
