@@ -211,7 +211,7 @@ const mayRefuseImages = (failure: ModelFailure, { request }: CallPlan): boolean 
   !failure.mayBeCharged &&
   (request.images?.size ?? 0) > 0
 
-/** Sends no image in the rest of the run; the model is told so. */
+/** Sends no image in the rest of the run; the model reads that. */
 function hideImages({ images }: EffectContext, { request }: CallPlan): void {
   for (const id of images.keys()) images.set(id, null)
   delete request.images

@@ -141,7 +141,7 @@ const charsPerToken = 4
  * Estimates the tokens of images: a token for every 750 pixels (platform.claude.com, vision), and a fixed part as OpenAI
  * counts it (developers.openai.com, images and vision).
  */
-export const estimateImageTokens = (images: PromptImage[] = []): number =>
+const estimateImageTokens = (images: PromptImage[] = []): number =>
   images.reduce((sum, { width, height }) => sum + 85 + Math.ceil((width * height) / 750), 0)
 
 /** Characters added for each message, beside its text. */
