@@ -56,6 +56,36 @@ describe('what a newcomer asks about the hub', () => {
   })
 })
 
+describe('what stands before the mention', () => {
+  const leads = [
+    'We moved here from Slack last week.',
+    'The bakery is busy today.',
+    'Sorry for the noise!',
+  ]
+  test.each(leads)('L27: %s', async (lead) => {
+    for (const [question, page] of newcomerQuestions) {
+      // Who asks for help says before with what.
+      if (/help|hello/i.test(question)) continue
+      const { text } = await converse(model, `${lead} @scout ${question}`, hubOf(bakery), allTools)
+      expect(text).toContain(page && `](${page})`)
+      expect(text).not.toMatch(/^>|nothing fits/m)
+    }
+    const asked = `${lead} @scout what did we decide about the oven?`
+    const { text } = await converse(model, asked, hubOf(bakery), allTools)
+    expect(text).toContain('> Decided: we take the Miwe')
+  })
+
+  test.each([
+    'What did we decide about the oven, @scout? Thanks in advance!',
+    'What did we decide about the oven? @scout',
+    'What did we decide about the oven?\n\n@scout thanks!',
+    'The oven: what did we decide? @scout can you help?',
+  ])('L27: what is asked there is answered: %s', async (asked) => {
+    const { text } = await converse(model, asked, hubOf(bakery), allTools)
+    expect(text).toContain('> Decided: we take the Miwe')
+  })
+})
+
 describe('what a newcomer asks about what was written', () => {
   test.each([
     ['what did we decide about the oven?', '> Decided: we take the Miwe'],

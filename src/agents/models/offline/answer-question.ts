@@ -63,10 +63,10 @@ interface Case extends Search {
 /** Returns the answer to a question, as far as the results of its calls are there. */
 export function answerQuestion(asked: Case): string {
   const { question, tools } = asked
-  const intent = findIntent(question.text)
+  const intent = findIntent(question.asked)
   const answer = intent && answerIntent(intent, asked)
   if (answer) return answer
-  const aboutHub = answerAboutHub(question.text)
+  const aboutHub = answerAboutHub(question.asked)
   if (!aboutHub && question.own.length === 0) return noSearchTermsText
   if (!tools.has(searchTool)) return aboutHub ?? noSearchToolText
   return lookUp(asked, intent === 'summary', aboutHub)
@@ -89,9 +89,9 @@ function answerIntent(intent: Intent, asked: Case): string | null {
     case 'news':
       return listNews(asked)
     case 'summary': {
-      if (hasSubject(question.text)) return null
+      if (hasSubject(question.asked)) return null
       const isAboutHub =
-        findPeriod(question.text) !== null || /\b(m\/|hub\b|new\b)/i.test(question.text)
+        findPeriod(question.asked) !== null || /\b(m\/|hub\b|new\b)/i.test(question.asked)
       return task.thread && !isAboutHub
         ? formatThread(toOwn(task, []), task.agentName, task.thread.post.id)
         : listNews(asked)
@@ -101,8 +101,8 @@ function answerIntent(intent: Intent, asked: Case): string | null {
 
 /** Returns the newest posts with a line each, without the questions of this task and those to agents. */
 function listNews({ question, task, tools }: Case): string | null {
-  const community = findCommunity(question.text)
-  const period = findPeriod(question.text)
+  const community = findCommunity(question.asked)
+  const period = findPeriod(question.asked)
   const read = (name: string, args: Record<string, unknown>) => {
     const result = tools.has(name) ? tools.use(name, args) : null
     return (result && !result.isError && parseFeed(result.text)) || []

@@ -69,6 +69,10 @@ export function isCourtesy(text: string): boolean {
   return (isThanks && isBare) || text.replace(greeting, '') === ''
 }
 
+/** Whether a text asks for help and does not say with what; a greeting does not. */
+export const callsForHelp = (text: string): boolean =>
+  findIntent(text) === 'help' && !isCourtesy(text)
+
 /** Returns what a text wants; null when it is to be searched for. */
 export function findIntent(text: string): Intent | null {
   const line = text

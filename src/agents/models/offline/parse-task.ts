@@ -1,14 +1,17 @@
 import type { Message } from '../../loop/message'
 import { extractTerms, specificWeightMin, type Term, toWords } from '../../text/words'
 import { statusMarker } from '../to-prompt'
+import { callsForHelp, hasSubject, isCourtesy } from './intents'
 import type { ParsedThread } from './parse-results'
 import { isAsking, splitSentences } from './sources'
 
 /** A question, asked by one or several people. */
 export interface Question {
   authors: string[]
-  /** What was written to the agent, without its name. */
+  /** What was written, without the agent's name. */
   text: string
+  /** The part of it that the agent is asked. */
+  asked: string
   /** Terms of the question itself; empty when it has none. */
   own: Term[]
   /** Search terms: those, and some of the thread when they are few. */
@@ -112,21 +115,49 @@ function splitTitle(body: string): { title: string; content: string } {
 function toQuestions(asking: Block[], blocks: Block[], agentName: string): Question[] {
   const questions = new Map<string, Question>()
   const [first] = blocks
-  const toName = ([, ...name]: string) =>
-    name.join('').toLowerCase() === agentName ? ' ' : name.join('')
+  const toName = (found: string) => (isNameOf(found, agentName) ? ' ' : found.slice(1))
   const context = first?.source === 'post' ? splitTitle(first.body).title : ''
   const subject = findSubject(blocks, agentName)
   for (const { source, author, body } of asking) {
-    const { content } = splitTitle(body)
-    const isPost = source === 'post' && toWords(content).length > 0
-    const text = (isPost ? content : body).replace(mention, toName).trim()
+    const { title, content } = splitTitle(body)
+    const isInTitle = asksSomething(title) && !asksSomething(content)
+    const isPost = source === 'post' && toWords(content).length > 0 && !isInTitle
+    const written = isPost ? content : body
+    // a title that asks is no context of itself
+    const around = source === 'post' && !isPost ? '' : context
+    const text = written.replace(mention, toName).trim()
+    const asked = findAsked(written, agentName).replace(mention, toName).trim()
     const key = toWords(text).join(' ')
     const same = questions.get(key)
-    if (!same) questions.set(key, toQuestion(author, text, context, subject))
+    if (!same) questions.set(key, { ...toQuestion(author, asked, around, subject), text })
     else if (!same.authors.includes(author)) same.authors.push(author)
   }
   return [...questions.values()]
 }
+
+/**
+ * Returns what follows the mention of the agent at the beginning of a sentence: what stands before leads to it. All of the
+ * text when nothing is asked there but for help, or when something is asked before and nothing after.
+ */
+function findAsked(body: string, agentName: string): string {
+  const own = [...body.matchAll(mention)].findLast(([name]) => isNameOf(name, agentName))
+  const at = own?.index ?? 0
+  const before = body.slice(0, at)
+  const said = before.trimEnd()
+  const isNewSentence = /[.!?:]$/.test(said) || before.slice(said.length).includes('\n')
+  if (!isNewSentence) return body
+  const lead = before.replace(mention, '')
+  const rest = body.slice(at).replace(mention, '')
+  const isOpen = toWords(rest).length === 0 || callsForHelp(rest)
+  const isAskedBefore = asksSomething(lead) && !asksSomething(rest)
+  return isAskedBefore || (isOpen && hasSubject(lead)) ? body : body.slice(at)
+}
+
+const asksSomething = (text: string): boolean =>
+  splitSentences(text).some((sentence) => isAsking(sentence) && !isCourtesy(sentence))
+
+const isNameOf = ([, ...name]: string, agentName: string): boolean =>
+  name.join('').toLowerCase() === agentName
 
 /** Returns what the last answer of the agent was about: its question, and the titles that it links. */
 function findSubject(blocks: Block[], agentName: string): string {
@@ -153,5 +184,5 @@ export function toQuestion(author: string, text: string, context: string, subjec
     .filter(({ stem }) => !own.some((term) => term.stem === stem))
     .slice(0, contextTermsMax)
     .map((term) => ({ ...term, weight: term.weight * contextWeight }))
-  return { authors: [author], text, own, terms: [...own, ...added] }
+  return { authors: [author], text, asked: text, own, terms: [...own, ...added] }
 }
