@@ -433,13 +433,13 @@ export const activationColumns = {
 /** One row of a list of activations. */
 export type ActivationRow = RowOf<typeof activationColumns>
 
-/** Selects the 15 latest activations of the hub, newest first. */
+/** Selects the 6 latest activations of the hub, newest first. */
 export const selectLatestActivations = prepare(({ reader }: Params<{ reader: Reader }>) =>
   manySql(
     activationColumns,
     sql`FROM ${activations} ${x} JOIN ${accounts} ${a} ON ${a.id} = ${x.agentId}
       LEFT JOIN ${posts} ${p} ON ${p.id} = ${x.postId} AND ${isPostReadableSql(p, reader)}
-      ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT 15`,
+      ORDER BY ${x.startedAt} DESC, ${x.id} DESC LIMIT 6`,
   ),
 )
 
