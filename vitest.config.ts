@@ -41,6 +41,7 @@ const worker = () =>
         FAKE_API_KEY: 'test-key-of-the-fake',
         FAKE_SERVICE_URL: inject<string>('fakeServiceUrl'),
         OUTSIDE_URLS: inject<string>('outsideUrls'),
+        TEST_MAIL_SERVER: inject<string>('mailServer'),
         TEST_POSTGRES_URL: inject<string>('postgresUrl'),
         TEST_POSTGRES_IS_WHOLE: String('ROOKERY_TEST_POSTGRES_URL' in process.env),
         ROOKERY_VAULT_KEY: 'dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=',
@@ -62,7 +63,7 @@ const onDatabase = [
   'tests/agents/scheduler/{scheduler-object,simulated-day}.test.ts',
   'tests/mcp-servers/credentials/*.test.ts',
   'tests/mcp-servers/gateway/{approval,guarded-reads,rate-limit}.test.ts',
-  'tests/mcp-servers/outside/mcp-on-worker.test.ts',
+  'tests/mcp-servers/outside/{mcp,resources}-on-worker.test.ts',
   'tests/mcp-servers/remote/{bulk,connect-attacks,hosted,hostile,own-accounts,remote-servers,sessions,transport}.test.ts',
   'tests/mcp-servers/servers/{http,hub-on-d1}.test.ts',
 ]

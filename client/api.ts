@@ -1080,6 +1080,42 @@ export type Runner = {
   }>
 }
 
+export type Webhook = {
+  id: string
+  owner: Person
+  /** Null: the whole hub. */
+  community: {
+    id: string
+    name: string
+    display_name: string
+  } | null
+  /** Without its path, which can be a credential. */
+  url: string
+  format: "json" | "slack" | "discord"
+  events: Array<"post.created" | "comment.created" | "mention.created" | "run.finished" | "approval.requested" | "budget.level" | "report.created">
+  created_at: string
+  is_disabled: boolean
+  /** Why the hub disabled it; null when the hub did not. */
+  reason: string | null
+  /** Null: the last attempt was successful. */
+  failing_since: string | null
+}
+
+export type WebhookDelivery = {
+  /** The `webhook-id` of every attempt. */
+  id: string
+  event: "post.created" | "comment.created" | "mention.created" | "run.finished" | "approval.requested" | "budget.level" | "report.created" | "webhook.test"
+  /** When it happened. */
+  at: string
+  /** withheld: it was deleted, or the owner may not read it any more. */
+  status: "pending" | "sent" | "failed" | "withheld"
+  attempts: number
+  /** The next attempt; null when there is none. */
+  next_at: string | null
+  /** How the last attempt ended, as a sentence. */
+  answer: string | null
+}
+
 export type CopiedTable = {
   name: string
   /** In the order of a row’s values. */
@@ -1748,6 +1784,8 @@ export interface Routes {
       limit?: number | undefined
       cursor?: string | undefined
       offset?: number | undefined
+      /** Answers as of this time, without what you may not read today. Not in the future. See `as_of`. */
+      at?: string | undefined
       /** Name of a community; m/ before it is accepted. */
       community?: string | undefined
       /** Name of an account. */
@@ -1759,6 +1797,12 @@ export interface Routes {
       has_more: boolean
       /** Send it as `cursor` to get the next page. Null on the last page. */
       next_cursor: string | null
+      /** Only with `at`. */
+      as_of?: {
+        at: string
+        /** Fields of posts and comments with their present values, not those of then. */
+        current: Array<string>
+      } | undefined
     }
   }
   /** Lists what a post says and said before each edit, newest first. */
@@ -1794,11 +1838,19 @@ export interface Routes {
   'GET /posts/:id': {
     query: {
       include_comments?: string | undefined
+      /** Answers as of this time, without what you may not read today. Not in the future. See `as_of`. */
+      at?: string | undefined
     }
     body: undefined
     answer: {
       post: Post
       comments?: Array<CommentTree> | undefined
+      /** Only with `at`. */
+      as_of?: {
+        at: string
+        /** Fields of posts and comments with their present values, not those of then. */
+        current: Array<string>
+      } | undefined
     }
   }
   /** Lists the comments of a post as a tree. */
@@ -1808,6 +1860,8 @@ export interface Routes {
       limit?: number | undefined
       cursor?: string | undefined
       offset?: number | undefined
+      /** Answers as of this time, without what you may not read today. Not in the future. See `as_of`. */
+      at?: string | undefined
     }
     body: undefined
     answer: {
@@ -1815,6 +1869,12 @@ export interface Routes {
       has_more: boolean
       /** Send it as `cursor` to get the next page. Null on the last page. */
       next_cursor: string | null
+      /** Only with `at`. */
+      as_of?: {
+        at: string
+        /** Fields of posts and comments with their present values, not those of then. */
+        current: Array<string>
+      } | undefined
     }
   }
   /** Replies to a post or, with parent_id, to a comment; mentioned accounts are notified. */
@@ -2103,6 +2163,8 @@ export interface Routes {
       limit?: number | undefined
       cursor?: string | undefined
       offset?: number | undefined
+      /** Answers as of this time, without what you may not read today. Not in the future. See `as_of`. */
+      at?: string | undefined
       filter?: "all" | "following" | undefined
     }
     body: undefined
@@ -2111,6 +2173,12 @@ export interface Routes {
       has_more: boolean
       /** Send it as `cursor` to get the next page. Null on the last page. */
       next_cursor: string | null
+      /** Only with `at`. */
+      as_of?: {
+        at: string
+        /** Fields of posts and comments with their present values, not those of then. */
+        current: Array<string>
+      } | undefined
     }
   }
   /** Lists the posts of one community. */
@@ -2120,6 +2188,8 @@ export interface Routes {
       limit?: number | undefined
       cursor?: string | undefined
       offset?: number | undefined
+      /** Answers as of this time, without what you may not read today. Not in the future. See `as_of`. */
+      at?: string | undefined
     }
     body: undefined
     answer: {
@@ -2127,6 +2197,12 @@ export interface Routes {
       has_more: boolean
       /** Send it as `cursor` to get the next page. Null on the last page. */
       next_cursor: string | null
+      /** Only with `at`. */
+      as_of?: {
+        at: string
+        /** Fields of posts and comments with their present values, not those of then. */
+        current: Array<string>
+      } | undefined
       community: Community
     }
   }
@@ -4220,47 +4296,68 @@ export interface Routes {
       deleted: string
     }
   }
-  /** Lists your review hooks. */
-  'GET /review-hooks': {
-    query: undefined
+  /** Lists your webhooks, or those of a community that you may manage. */
+  'GET /webhooks': {
+    query: {
+      /** Name of a community; m/ before it is accepted. */
+      community?: string | undefined
+    }
     body: undefined
     answer: {
-      hooks: Array<{
-        id: string
-        agent: Person
-        created_at: string
-        /** The last delivery that was signed with the secret; null when none was. */
-        last_delivery: {
-          /** held: it starts a run with the rest of its review, seconds later. noted: it says which branch a pull request has, and starts nothing. */
-          outcome: "started" | "held" | "noted" | "ignored"
-          /** Why it was ignored. */
-          reason: string | null
-          at: string
-        } | null
-      }>
+      webhooks: Array<Webhook>
     }
   }
-  /** Creates an address for webhooks of GitHub: reviews of pull requests reach the agent. */
-  'POST /review-hooks': {
+  /** Creates a webhook: what happens on the hub or in a community is sent to its URL. */
+  'POST /webhooks': {
     query: undefined
     body: {
-      /** Name of the agent that answers. */
-      agent: string
+      /** An https URL on the public internet. */
+      url: string
+      events: Array<"post.created" | "comment.created" | "mention.created" | "run.finished" | "approval.requested" | "budget.level" | "report.created">
+      /** Leave it out for the whole hub. */
+      community?: string | undefined
+      format?: "json" | "slack" | "discord" | undefined
     }
     answer: {
-      hook: {
+      webhook: {
         id: string
-        agent: Person
-        created_at: string
-        /** The payload URL of the webhook. */
+        owner: Person
+        /** Null: the whole hub. */
+        community: {
+          id: string
+          name: string
+          display_name: string
+        } | null
+        /** Without its path, which can be a credential. */
         url: string
-        /** The secret of the webhook. Returned only once. */
+        format: "json" | "slack" | "discord"
+        events: Array<"post.created" | "comment.created" | "mention.created" | "run.finished" | "approval.requested" | "budget.level" | "report.created">
+        created_at: string
+        is_disabled: boolean
+        /** Why the hub disabled it; null when the hub did not. */
+        reason: string | null
+        /** Null: the last attempt was successful. */
+        failing_since: string | null
+        /** Verifies the signatures of messages (Standard Webhooks). Returned only once. */
         secret: string
       }
     }
   }
-  /** Deletes one of your review hooks: what is sent to it starts nothing any more. */
-  'DELETE /review-hooks/:id': {
+  /** Changes one of your webhooks, or enables or disables it. */
+  'PATCH /webhooks/:id': {
+    query: undefined
+    body: {
+      /** An https URL on the public internet. */
+      url?: string | undefined
+      events?: Array<"post.created" | "comment.created" | "mention.created" | "run.finished" | "approval.requested" | "budget.level" | "report.created"> | undefined
+      is_disabled?: boolean | undefined
+    }
+    answer: {
+      webhook: Webhook
+    }
+  }
+  /** Deletes a webhook of yours, or of a place that you moderate, and its deliveries. */
+  'DELETE /webhooks/:id': {
     query: undefined
     body: undefined
     answer: {
@@ -4268,15 +4365,152 @@ export interface Routes {
       deleted: string
     }
   }
-  /** Takes an event of GitHub, signed with the secret of the review hook. */
-  'POST /review-hooks/:id/deliveries': {
+  /** Rotates the secret of one of your webhooks: for a day both sign its messages. */
+  'POST /webhooks/:id/secret': {
     query: undefined
-    body: Record<string, unknown>
+    body: undefined
     answer: {
-      /** held: it starts a run with the rest of its review, seconds later. noted: it says which branch a pull request has, and starts nothing. */
-      outcome: "started" | "held" | "noted" | "ignored"
-      /** Why it was ignored. */
-      reason: string | null
+      /** Verifies the signatures of messages (Standard Webhooks). Returned only once. */
+      secret: string
+    }
+  }
+  /** Lists the last deliveries to a webhook, the newest first. */
+  'GET /webhooks/:id/deliveries': {
+    query: undefined
+    body: undefined
+    answer: {
+      deliveries: Array<WebhookDelivery>
+    }
+  }
+  /** Sends a delivery to one of your webhooks again, with the same id. */
+  'POST /webhooks/:id/deliveries/:delivery/resend': {
+    query: undefined
+    body: undefined
+    answer: {
+      /** Of the delivery. */
+      id: string
+    }
+  }
+  /** Sends a test to one of your webhooks, and returns how that ended. */
+  'POST /webhooks/:id/test': {
+    query: undefined
+    body: undefined
+    answer: {
+      delivery: WebhookDelivery
+    }
+  }
+  /** Lists your triggers, or those of a community that you moderate, with their last deliveries. */
+  'GET /triggers': {
+    query: {
+      /** Name of a community; m/ before it is accepted. */
+      community?: string | undefined
+    }
+    body: undefined
+    answer: {
+      triggers: Array<{
+        id: string
+        /** The address that deliveries are sent to. */
+        url: string
+        /** Where it posts; null where it asks an agent. */
+        community: {
+          id: string
+          name: string
+          display_name: string
+        } | null
+        /** The agent that it asks; null where it posts. */
+        agent: Person | null
+        /** Empty where it takes reviews. */
+        template: string
+        takes_reviews: boolean
+        verify: "standard" | "github" | "bearer"
+        per_hour_max: number
+        created_at: string
+        owner: Person
+        /** The last ten, the newest first. */
+        deliveries: Array<{
+          at: string
+          /** owner: the owner must not post there, or ask that agent, any more. limit: of deliveries within an hour. */
+          outcome: "accepted" | "ping" | "ignored" | "signature" | "late" | "replayed" | "limit" | "owner" | "body" | "refused"
+          event: string | null
+          /** More about the outcome, such as fields that are missing. */
+          note: string | null
+          post_id: string | null
+        }>
+      }>
+    }
+  }
+  /** Creates an address at which another service posts in a community or gives an agent a task. */
+  'POST /triggers': {
+    query: undefined
+    body: {
+      /** Where it posts. Give this or an agent. */
+      community?: string | undefined
+      /** The agent that gets a task. Its answer goes to your inbox. */
+      agent?: string | undefined
+      /** The text, with fields of the payload as {{ path.in.payload }}. A field that is missing is empty. */
+      template?: string | undefined
+      /** In the place of a template, for an agent that works on repositories: reviews of its pull requests on GitHub continue their threads. */
+      takes_reviews?: boolean | undefined
+      /** How deliveries are verified: as Standard Webhooks or GitHub sign them, or by the secret as a bearer key. */
+      verify: "standard" | "github" | "bearer"
+      /** Deliveries that are accepted within an hour. Default: 60, with reviews 600. */
+      per_hour_max?: number | undefined
+    }
+    answer: {
+      trigger: {
+        id: string
+        /** The address that deliveries are sent to. */
+        url: string
+        /** Where it posts; null where it asks an agent. */
+        community: {
+          id: string
+          name: string
+          display_name: string
+        } | null
+        /** The agent that it asks; null where it posts. */
+        agent: Person | null
+        /** Empty where it takes reviews. */
+        template: string
+        takes_reviews: boolean
+        verify: "standard" | "github" | "bearer"
+        per_hour_max: number
+        created_at: string
+        /** The secret of its deliveries. Returned only once. */
+        secret: string
+      }
+    }
+  }
+  /** Gives one of your triggers a new secret; the one before is accepted for a day. */
+  'POST /triggers/:id/secret': {
+    query: undefined
+    body: undefined
+    answer: {
+      trigger: {
+        id: string
+        /** Returned only once. */
+        secret: string
+        old_secret_until: string
+      }
+    }
+  }
+  /** Deletes one of your triggers, or one of a community that you moderate. */
+  'DELETE /triggers/:id': {
+    query: undefined
+    body: undefined
+    answer: {
+      /** Its id. */
+      deleted: string
+    }
+  }
+  /** Takes a delivery of another service, signed with the secret of the trigger. */
+  'POST /triggers/:id': {
+    query: undefined
+    body: unknown
+    answer: {
+      /** With status 200 nothing was started: it was received before, or asks nothing. */
+      accepted: true
+      /** More about it, such as why nothing was started. */
+      note: string | null
     }
   }
   /** Returns the backup that is being written, or the restore that has not finished (admin). */

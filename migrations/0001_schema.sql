@@ -196,6 +196,21 @@ CREATE TABLE community_members (
 ) WITHOUT ROWID;
 CREATE INDEX community_members_by_account ON community_members (account_id);
 
+-- What decided until a change who reads: earlier visibilities of communities, earlier roles of accounts, and with an
+-- account_id its memberships of a community that ended. So a hub can be read as it was.
+CREATE TABLE past_access (
+  seq INTEGER PRIMARY KEY,
+  owner_id TEXT NOT NULL,
+  account_id TEXT NOT NULL DEFAULT '',
+  value TEXT NOT NULL CHECK (value IN ('public', 'members', 'private', 'guest', 'member', 'admin', 'moderator')),
+  -- Of a membership: when it began.
+  since INTEGER NOT NULL DEFAULT 0,
+  until INTEGER NOT NULL
+);
+CREATE INDEX past_access_of ON past_access (owner_id, account_id, until);
+CREATE INDEX past_access_closed ON past_access (owner_id) WHERE value IN ('members', 'private');
+CREATE INDEX past_access_by ON past_access (account_id) WHERE account_id <> '';
+
 -- The communities that an account subscribes to, and the accounts that it follows. Their posts are its own feed.
 CREATE TABLE subscriptions (
   account_id TEXT NOT NULL REFERENCES accounts (id),
@@ -314,7 +329,8 @@ CREATE TABLE visits (
   PRIMARY KEY (account_id, post_id)
 ) WITHOUT ROWID;
 
--- What posts and comments said before an edit. A post has no comment_id. Deleting or removing a text hides these, too.
+-- What posts and comments said before an edit, from written_at until replaced_at. A post has no comment_id. Deleting
+-- or removing a text hides these, too.
 CREATE TABLE text_versions (
   seq INTEGER PRIMARY KEY,
   post_id TEXT NOT NULL,
@@ -322,7 +338,8 @@ CREATE TABLE text_versions (
   title TEXT NOT NULL DEFAULT '',
   content TEXT NOT NULL,
   url TEXT,
-  written_at INTEGER NOT NULL
+  written_at INTEGER NOT NULL,
+  replaced_at INTEGER NOT NULL
 );
 CREATE INDEX text_versions_of ON text_versions (post_id, comment_id);
 
@@ -453,7 +470,9 @@ CREATE TABLE inbox_items (
   cause TEXT CHECK (cause IN ('follow_up', 'moderation')),
   joined_at INTEGER,
   -- The comment whose stop withdrew it while it waited.
-  withdrawn_by TEXT
+  withdrawn_by TEXT,
+  -- What the owner of a trigger asks in it: the text of the item, or of its post, is data of another service then.
+  request TEXT
 );
 CREATE INDEX inbox_withdrawn ON inbox_items (post_id) WHERE withdrawn_by IS NOT NULL;
 CREATE INDEX inbox_refused ON inbox_items (post_id, created_at)
@@ -527,6 +546,98 @@ CREATE INDEX push_queue_by_due ON push_queue (due_at);
 CREATE INDEX push_queue_by_claim ON push_queue (claim) WHERE claim IS NOT NULL;
 CREATE INDEX push_queue_by_item ON push_queue (item_id);
 
+-- Addresses of other services that are sent what happens, on the whole hub or in a community.
+CREATE TABLE webhooks (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  community_id TEXT REFERENCES communities (id),
+  -- What is shown of its URL, whose path can be a credential. URL and secrets are in sealed, which src/mcp-servers encrypts.
+  url TEXT NOT NULL,
+  host TEXT NOT NULL,
+  sealed TEXT NOT NULL,
+  format TEXT NOT NULL CHECK (format IN ('json', 'slack', 'discord')),
+  events TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  -- When nothing is sent to it any more, and why, unless its owner has chosen that.
+  disabled_at INTEGER,
+  reason TEXT,
+  -- Failed attempts since the last successful one, and when the first of them was. Nothing is sent before retry_at.
+  failures INTEGER NOT NULL DEFAULT 0,
+  failing_since INTEGER,
+  retry_at INTEGER NOT NULL DEFAULT 0,
+  claim TEXT
+);
+CREATE INDEX webhooks_by_account ON webhooks (account_id, created_at);
+CREATE INDEX webhooks_by_community ON webhooks (community_id, created_at) WHERE community_id IS NOT NULL;
+CREATE INDEX webhooks_enabled ON webhooks (coalesce(community_id, '')) WHERE disabled_at IS NULL;
+
+-- What is sent outside, written in the batch of what it is about. It holds ids, and the text is read when it is sent.
+CREATE TABLE outbox (
+  seq INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL CHECK (kind IN ('webhook', 'mail')),
+  -- Id of the webhook, of the account or of the invitation.
+  target_id TEXT NOT NULL,
+  event TEXT NOT NULL,
+  -- Names what happened: nothing is queued twice for a target.
+  "key" TEXT NOT NULL,
+  community_id TEXT,
+  post_id TEXT,
+  comment_id TEXT,
+  subject_id TEXT,
+  data TEXT,
+  state TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'sent', 'failed', 'withheld')),
+  attempts INTEGER NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL,
+  next_at INTEGER NOT NULL,
+  tried_at INTEGER,
+  answer TEXT,
+  UNIQUE (kind, target_id, "key")
+);
+CREATE INDEX outbox_due ON outbox (kind, target_id, next_at, seq) WHERE state = 'pending';
+CREATE INDEX outbox_mail ON outbox (next_at, seq) WHERE kind = 'mail' AND state = 'pending';
+CREATE INDEX outbox_of ON outbox (kind, target_id, seq);
+CREATE INDEX outbox_by_time ON outbox (created_at);
+
+-- The mail address of an account. Until its link is opened it is sent nothing but that link.
+CREATE TABLE mail_addresses (
+  account_id TEXT PRIMARY KEY REFERENCES accounts (id),
+  address TEXT NOT NULL,
+  -- In lower case: one account has it, once it is confirmed.
+  normalized TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  confirmed_at INTEGER,
+  -- Hash of the token that confirms it.
+  token_hash TEXT NOT NULL,
+  -- What is mailed: kinds that are sent at once, and kinds that wait for the digest.
+  kinds TEXT NOT NULL DEFAULT '[]',
+  digest_kinds TEXT NOT NULL DEFAULT '[]',
+  -- Hour of the digest on the clocks of its reader, when the next one is due, and up to when the last one reached.
+  digest_hour INTEGER NOT NULL DEFAULT 8 CHECK (digest_hour BETWEEN 0 AND 23),
+  timezone TEXT NOT NULL DEFAULT 'UTC',
+  digest_at INTEGER,
+  digested_at INTEGER NOT NULL DEFAULT 0,
+  -- Messages in a row that a mail server refused for good. A stopped address is sent nothing.
+  failures INTEGER NOT NULL DEFAULT 0,
+  stopped_at INTEGER,
+  reason TEXT
+);
+CREATE UNIQUE INDEX mail_addresses_confirmed ON mail_addresses (normalized) WHERE confirmed_at IS NOT NULL;
+CREATE INDEX mail_addresses_by_name ON mail_addresses (normalized, created_at);
+CREATE INDEX mail_addresses_by_digest ON mail_addresses (digest_at) WHERE digest_at IS NOT NULL;
+CREATE INDEX mail_addresses_stopped ON mail_addresses (stopped_at) WHERE stopped_at IS NOT NULL;
+
+-- The mail server as its senders found it: one row. Nothing is sent before retry_at. While a sender works, another one takes over then.
+CREATE TABLE mail_server (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  claim TEXT,
+  retry_at INTEGER NOT NULL DEFAULT 0,
+  failures INTEGER NOT NULL DEFAULT 0,
+  failing_since INTEGER,
+  -- How the last failure ended, as a sentence.
+  answer TEXT
+);
+
 
 -- Moderation
 
@@ -544,6 +655,7 @@ CREATE TABLE moderation_actions (
   created_at INTEGER NOT NULL
 );
 CREATE INDEX moderation_actions_in ON moderation_actions (community_id, created_at DESC, id DESC);
+CREATE INDEX moderation_actions_on ON moderation_actions (post_id, created_at) WHERE post_id IS NOT NULL;
 CREATE INDEX moderation_actions_about ON moderation_actions (account_id, created_at DESC, id DESC);
 
 -- Never has a row. A write that is not allowed inserts the reason here, which fails its batch.
@@ -713,31 +825,55 @@ CREATE TABLE runner_keys (
 );
 CREATE INDEX runner_keys_by_account ON runner_keys (account_id);
 
--- Addresses that take reviews of pull requests for an agent. What they start is asked by their account.
-CREATE TABLE review_hooks (
-  id TEXT PRIMARY KEY,
-  agent_id TEXT NOT NULL REFERENCES accounts (id),
-  account_id TEXT NOT NULL REFERENCES accounts (id),
-  created_at INTEGER NOT NULL,
-  -- The last delivery of each hook that was signed with its secret.
-  delivered_at INTEGER,
-  delivery_outcome TEXT,
-  delivery_reason TEXT
-);
-CREATE INDEX review_hooks_by_account ON review_hooks (account_id, created_at);
-CREATE INDEX review_hooks_by_agent ON review_hooks (agent_id);
-
 -- Reviews that were taken, so that none is taken twice however often it is sent.
 CREATE TABLE received_reviews (
-  hook_id TEXT NOT NULL,
+  trigger_id TEXT NOT NULL,
   review_key TEXT NOT NULL,
   comment_id TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   -- What was said in a review, as JSON, while it waits for the rest of the review. Parts with the same comment_id become one comment.
   part TEXT,
-  PRIMARY KEY (hook_id, review_key)
+  PRIMARY KEY (trigger_id, review_key)
 ) WITHOUT ROWID;
 CREATE INDEX received_reviews_held ON received_reviews (comment_id) WHERE part IS NOT NULL;
+
+-- Addresses at which other services post in a community or give an agent a task, for their account. One for reviews has no
+-- template: a review of a pull request continues the thread from which the agent pushed its branch.
+CREATE TABLE triggers (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  community_id TEXT REFERENCES communities (id),
+  agent_id TEXT REFERENCES accounts (id),
+  template TEXT NOT NULL,
+  takes_reviews INTEGER NOT NULL DEFAULT 0,
+  verify TEXT NOT NULL CHECK (verify IN ('standard', 'github', 'bearer')),
+  per_hour_max INTEGER NOT NULL,
+  -- Which secret it has. Secrets are derived from the vault key. The one before is accepted until old_secret_until.
+  secret_version INTEGER NOT NULL DEFAULT 1,
+  old_secret_until INTEGER,
+  created_at INTEGER NOT NULL,
+  CHECK ((community_id IS NULL) <> (agent_id IS NULL))
+);
+CREATE INDEX triggers_by_account ON triggers (account_id, created_at);
+CREATE INDEX triggers_by_community ON triggers (community_id, created_at) WHERE community_id IS NOT NULL;
+CREATE INDEX triggers_by_agent ON triggers (agent_id) WHERE agent_id IS NOT NULL;
+
+-- What was sent to triggers, without its body. The keys say what is the same delivery: no two rows of a trigger have the same.
+CREATE TABLE trigger_deliveries (
+  id TEXT PRIMARY KEY,
+  trigger_id TEXT NOT NULL,
+  delivery_key TEXT,
+  body_key TEXT,
+  event TEXT,
+  at INTEGER NOT NULL,
+  outcome TEXT NOT NULL CHECK (outcome IN ('accepted', 'ping', 'ignored', 'signature', 'late', 'replayed', 'limit', 'owner', 'body', 'refused')),
+  note TEXT,
+  post_id TEXT,
+  UNIQUE (delivery_key, trigger_id),
+  UNIQUE (body_key, trigger_id)
+) WITHOUT ROWID;
+CREATE INDEX trigger_deliveries_of ON trigger_deliveries (trigger_id, at, id);
+CREATE INDEX trigger_deliveries_old ON trigger_deliveries (at);
 
 -- Branches that runs of coding agents pushed, each with the thread that it belongs to. The newest push counts.
 CREATE TABLE pushed_branches (

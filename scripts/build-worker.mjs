@@ -45,8 +45,7 @@ export const quietWranglerEnv = {
 export async function buildWorker() {
   const directory = join(root, 'dist', hashInputs())
   if (existsSync(join(directory, 'local.json'))) {
-    const now = new Date()
-    utimesSync(directory, now, now)
+    noteUse(directory)
     return directory
   }
   const draft = `${directory}.${process.pid}`
@@ -64,6 +63,19 @@ export async function buildWorker() {
   }
   removeOldBuilds()
   return directory
+}
+
+/**
+ * Notes that a bundle was used: of others the oldest are deleted.
+ * @param {string} directory
+ */
+function noteUse(directory) {
+  const now = new Date()
+  try {
+    utimesSync(directory, now, now)
+  } catch {
+    // The checkout belongs to somebody else, or is read-only.
+  }
 }
 
 /**

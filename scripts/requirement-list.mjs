@@ -249,12 +249,12 @@ export const requirements = [
   {
     title: 'Connected',
     done: {
+      O1: 'Webhooks in the standard form, signed, retried and switched off, with a page of deliveries.',
       O3: 'Atom feeds of hub, community, thread and account, private ones by a token.',
+      O4: 'Mail for sign-in, invitations, notifications and a digest.',
     },
     open: {
-      O1: 'Webhooks in the standard form, signed, retried and switched off, with a page of deliveries.',
       O2: 'An address with a secret that posts or gives an agent a task when another service calls it.',
-      O4: 'Mail for sign-in, invitations, notifications and a digest.',
       O5: 'Moving in from a Slack export, with people, channels and threads.',
       O6: 'Threads, profiles, runs and communities as MCP resources, and prompts.',
       O7: 'Reverse proxies, systemd unit, image and alert rules that are tried in CI.',

@@ -1,4 +1,4 @@
-// The MCP Inspector's command line against a started hub: it lists tools and calls one. CI runs this
+// The MCP Inspector's command line against a started hub: it lists tools and prompts, calls a tool and reads a resource. CI runs this
 // through npx, because the Inspector with its page is heavier than everything else here together.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -21,7 +21,10 @@ await runCli(async () => {
     expectText('tools/list', listed, '"hub_search"')
     const call = ['--method', 'tools/call', '--tool-name', 'hub_get_feed', '--tool-arg', 'sort=new']
     expectText('tools/call', await inspect(hub, call), '\\"posts\\"')
-    console.log('The Inspector listed the tools and called one.')
+    expectText('prompts/list', await inspect(hub, ['--method', 'prompts/list']), '"catch_up"')
+    const read = ['--method', 'resources/read', '--uri', 'rookery://community/general']
+    expectText('resources/read', await inspect(hub, read), '# m/general')
+    console.log('The Inspector listed tools and prompts, called a tool, and read a resource.')
   } finally {
     await hub.stop()
     rmSync(folder, { recursive: true, force: true })

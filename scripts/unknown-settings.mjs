@@ -39,7 +39,7 @@ export function describeMissingSettings(env) {
   const open = origins.find((url) => url !== null && !isLoopbackHost(url.hostname))
   if (!open || env.ROOKERY_CLIENT_ADDRESS_HEADER) return []
   return [
-    `${open.origin} is reached from elsewhere, and ROOKERY_CLIENT_ADDRESS_HEADER is not set: all clients without a key share one limit, so one of them can keep the others from reading and from signing in. Set it to the header that your proxy writes: docs/exposing.md`,
+    `${open.origin} is reached from elsewhere, and ROOKERY_CLIENT_ADDRESS_HEADER is not set: all clients without a key share one limit, so one of them can keep the others from reading and from signing in. Set it to the header that your proxy writes: docs/operating.md`,
   ]
 }
 

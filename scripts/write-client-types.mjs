@@ -33,6 +33,7 @@ import { root } from './local-state.mjs'
  * @property {Schema | null} query
  * @property {Schema | null} body
  * @property {boolean} takesImage
+ * @property {boolean} takesDelivery
  * @property {Schema} answer
  */
 
@@ -61,12 +62,13 @@ function writeTypes({ routes, schemas }) {
 }
 
 /** @param {DescribedRoute} route */
-function writeRoute({ method, path, summary, query, body, takesImage, answer }) {
+function writeRoute({ method, path, summary, query, body, takesImage, takesDelivery, answer }) {
+  const taken = takesImage ? 'Blob' : takesDelivery ? 'unknown' : null
   return [
     `  /** ${summary.replaceAll('*/', '* /')}. */`,
     `  '${method.toUpperCase()} ${path}': {`,
     `    query: ${query ? toType(query, '    ') : 'undefined'}`,
-    `    body: ${takesImage ? 'Blob' : body ? toType(body, '    ') : 'undefined'}`,
+    `    body: ${taken ?? (body ? toType(body, '    ') : 'undefined')}`,
     `    answer: ${toType(answer, '    ')}`,
     '  }',
   ].join('\n')

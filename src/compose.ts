@@ -53,12 +53,13 @@ import { isGranted, isToolExcluded } from './mcp-servers/gateway/decide'
 import { listKnownTools } from './mcp-servers/gateway/known-tools'
 import { createToolRegistry } from './mcp-servers/gateway/registry'
 import { createGitRoutes } from './mcp-servers/git-proxy/create-git-routes'
-import { createHookSecrets } from './mcp-servers/hook-secrets'
 import type { AiBinding } from './mcp-servers/models/ai-binding'
 import { createModelAccess } from './mcp-servers/models/model-access'
 import { createModelAdmin } from './mcp-servers/models/model-admin'
 import { createModelKind, createModelStore } from './mcp-servers/models/model-store'
 import { modelServer } from './mcp-servers/models/queries'
+import { createMailSender } from './mcp-servers/outbox/mail-sender'
+import { createWebhookSender } from './mcp-servers/outbox/webhook-sender'
 import { createActivationTokens } from './mcp-servers/outside/activation-token'
 import { findTokenActivation } from './mcp-servers/outside/authenticate-caller'
 import { createRunAuthorizer } from './mcp-servers/outside/authorize-run'
@@ -73,6 +74,7 @@ import { createPrivateFiles } from './mcp-servers/storage/private-files'
 import { createResultStore } from './mcp-servers/storage/result-store'
 import { createWorkspaces } from './mcp-servers/storage/workspace'
 import type { ToolServer } from './mcp-servers/tool/define-tool'
+import { createTriggerSecrets } from './mcp-servers/triggers'
 import { run } from './shared/db/batch'
 import { createDb } from './shared/db/db'
 import { type AccountId, type ActivationId, systemClock } from './shared/ids'
@@ -109,7 +111,8 @@ export function composeApp(bindings: Env) {
   const scheduler = createSchedulerApi(env.SCHEDULER)
   const shared = {
     ...{ settings, clock, agents, scheduler, live, push: outside.push, tools, log },
-    ...{ hookSecrets: outside.hookSecrets, models: outside.modelStore },
+    models: outside.modelStore,
+    ...{ triggerSecrets: outside.triggerSecrets, webhooks: outside.webhooks, mail: outside.mail },
     connected: outside.accounts,
     archive: createArchiveStore(env.FILES),
     media: createMediaStore(env.FILES),
@@ -399,7 +402,9 @@ function createOutside(env: Env & { MACHINE?: Fetcher; AI?: AiBinding }, setting
       origins: settings.ROOKERY_ORIGIN ?? [],
       resolve,
     }),
-    hookSecrets: createHookSecrets(keys),
+    mail: createMailSender({ settings, vaultKeys: keys, resolve }),
+    webhooks: createWebhookSender({ cipher, clock: systemClock, resolve }),
+    triggerSecrets: createTriggerSecrets(keys),
     connect: createConnect({ ...base, vault, known, resolve, ownAccounts: accounts }),
   }
 }

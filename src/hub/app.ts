@@ -3,7 +3,6 @@ import { accountRoutes, invitationRoutes, peopleRoutes } from './accounts/routes
 import { definitionRoutes } from './agents/definition-routes'
 import { knowledgeRoutes } from './agents/knowledge-routes'
 import { modelRoutes } from './agents/model-routes'
-import { reviewHookRoutes } from './agents/review-hook-routes'
 import { runnerRoutes } from './agents/runner-routes'
 import { approvalRoutes, standingRuleRoutes } from './approvals/routes'
 import { budgetRoutes } from './budgets/routes'
@@ -44,6 +43,7 @@ import { activationRoutes, runFeedbackRoutes, sessionRoutes } from './runs/route
 import { explorationRoutes, taskRoutes } from './scheduling/routes'
 import { searchRoutes } from './search/routes'
 import { keyRoutes, serviceKeyRoutes } from './sign-in/routes'
+import { triggerRoutes } from './triggers/routes'
 import {
   approvalListRoutes,
   feedRoutes,
@@ -52,6 +52,7 @@ import {
   schedulerRoutes,
 } from './views/routes'
 import { voteRoutes } from './votes/routes'
+import { webhookRoutes } from './webhooks/routes'
 
 /**
  * All routes of the JSON API, one line per feature. Routes are matched in order, so `/posts/preview` has to
@@ -100,7 +101,8 @@ export const apiRoutes: Route[] = [
   ...previewRoutes,
   ...modelRoutes,
   ...runnerRoutes,
-  ...reviewHookRoutes,
+  ...webhookRoutes,
+  ...triggerRoutes,
   ...backupRoutes,
   ...mediaRoutes,
 ]

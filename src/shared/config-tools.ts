@@ -167,6 +167,21 @@ export const mcp = {
   recordAgainMs: [100, 1_000],
   /** Interval of keep-alives on a stream: a closed connection is only detected by writing. */
   keepAliveMs: 1_000,
+  /** The same on a stream of updates, which stays open. */
+  watchKeepAliveMs: 5_000,
+  /** A stream of updates ends after this, and its client opens another with its key, which may have expired. */
+  watchMs: 1_800_000,
+  resourcesPerPage: 50,
+  /** Comments and threads in one resource. */
+  resourceCommentsMax: 50,
+  resourcePostsMax: 30,
+  /** Of all comments of a thread, together; the oldest are left out. */
+  resourceCharsMax: 200_000,
+  /** Of a post in a list. */
+  resourceExcerptCharsMax: 500,
+  completionsMax: 50,
+  /** Of what was typed; more is not looked at. */
+  completionCharsMax: 100,
 } as const
 
 /** The tool `hub_ask`, which waits for an answer. */

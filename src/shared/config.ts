@@ -555,9 +555,8 @@ export const gitProxy = {
   pushDefault: 'rookery/*',
 } as const
 
-/** Hooks that take reviews of pull requests. */
-export const reviewHookLimits = {
-  perAccountMax: 20,
+/** Reviews of pull requests that triggers take. */
+export const reviewLimits = {
   /** A review arrives in parts. It is complete when none has come for this time... */
   quietMs: 15_000,
   /** ...and at the latest this long after the first. */
@@ -569,6 +568,34 @@ export const reviewHookLimits = {
   postedPerSweep: 20,
   /** Until a review that could not be posted is tried again. */
   retryMs: 5_000,
+} as const
+
+/** Triggers, with which other services post in a community or give an agent a task. */
+export const triggerLimits = {
+  perAccountMax: 20,
+  templateCharsMax: 4_000,
+  /** Placeholders of a template, and fields and indexes in the path of one. */
+  placeholdersMax: 50,
+  pathPartsMax: 10,
+  /** Of the values that a payload gives to a template; the rest is left out. */
+  valuesBytesMax: 64 * 1024,
+  /** Of a body, which has to be read as a whole for its signature. */
+  bodyBytesMax: 1024 * 1024,
+  perHourDefault: 60,
+  perHourMax: 600,
+  /** Between the time of a delivery and that of the hub. */
+  toleranceMs: 5 * 60_000,
+  /** Within it the same body is the same delivery, where the sender names none. */
+  sameBodyMs: 10 * 60_000,
+  /** A secret is accepted for so long after a new one was made. */
+  oldSecretMs: 24 * 3_600_000,
+  /** Deliveries are kept for so long; GitHub sends one again within three days. */
+  keptMs: 7 * 24 * 3_600_000,
+  /** Deliveries that started nothing and are kept; anybody can send them. */
+  refusedMax: 20,
+  shownMax: 10,
+  /** Of the id of a delivery, and of the name of its event. */
+  idCharsMax: 200,
 } as const
 
 /** Limits of an import of an archive. */
@@ -613,6 +640,12 @@ export const liveLimits = {
   workingMsMax: 600_000,
   /** Events that one object holds in memory. */
   recentEventsMax: 2_000,
+  /** Threads that one session of MCP subscribes to. */
+  threadsPerSessionMax: 20,
+  /** Sessions of an account whose threads one object stores; the one that was used longest ago makes room. */
+  sessionsPerAccountMax: 20,
+  /** Sessions that were not used for this long are deleted. */
+  sessionMs: 86_400_000,
 } as const
 
 /** Limits of watching one activation. */
@@ -730,6 +763,96 @@ export const pushLimits = {
   /** A push service keeps a message for a device that is off: one day. */
   keptSeconds: 86_400,
   timeoutMs: 10_000,
+} as const
+
+const minute = 60_000
+const hour = 60 * minute
+
+/** Limits of webhooks, which send what happens to other services. */
+export const webhookLimits = {
+  perAccountMax: 20,
+  perCommunityMax: 20,
+  urlCharsMax: 2_000,
+  /** Webhooks that one sender claims at once: each uses a connection, of which an invocation has six. */
+  claimedMax: 4,
+  /** Deliveries to one webhook in a round, and rounds, before the sender leaves the rest to the sweep. */
+  sentPerClaimMax: 10,
+  roundsMax: 10,
+  /** A sender begins no delivery later than this after it started: the platform ends work after an answer at 30 s. */
+  sendMsMax: 15_000,
+  timeoutMs: 10_000,
+  /** Another sender takes over what a sender has claimed after this time. */
+  claimMs: 60_000,
+  /** Waits after failed attempts, of which up to a tenth is random; the last one repeats. */
+  retriesMs: [
+    5_000,
+    5 * minute,
+    30 * minute,
+    2 * hour,
+    5 * hour,
+    10 * hour,
+    14 * hour,
+    20 * hour,
+    24 * hour,
+  ],
+  /** No wait is longer: the last one with its random part. */
+  waitMsMax: 27 * hour,
+  /** How long a refused delivery holds up the others to its webhook: only the refused one waits longer. */
+  refusedMs: minute,
+  /** A webhook that fails for so long is disabled, and a delivery is given up. */
+  failingMsMax: 5 * 24 * hour,
+  /** How long the previous secret signs after a rotation. */
+  rotationMs: 24 * hour,
+  /** Previous secrets that sign at the same time. */
+  previousSecretsMax: 4,
+  /** How long deliveries are kept, and how many of them a sweep deletes. */
+  keptMs: 30 * 24 * hour,
+  deletedPerSweep: 1_000,
+  /** Deliveries that a page lists. */
+  listedMax: 50,
+  /** Characters of a text in a message; the link leads to the rest. */
+  textCharsMax: 20_000,
+  slackCharsMax: 2_900,
+  discordCharsMax: 2_000,
+} as const
+
+/** Limits of mail. */
+export const mailLimits = {
+  addressCharsMax: 254,
+  /** Messages that a sender claims at once, and rounds before it leaves the rest to the sweep. */
+  claimedMax: 20,
+  roundsMax: 10,
+  /** A sender begins no message later than this after it started: the platform ends work after an answer at 30 s. */
+  sendMsMax: 15_000,
+  /** Of a connection, and of each step of it. */
+  timeoutMs: 10_000,
+  /** Another sender takes over what a sender has claimed after this time. */
+  claimMs: minute,
+  /** Waits after failed attempts, of which up to a tenth is random; the last one repeats. */
+  retriesMs: [30_000, 5 * minute, 30 * minute, 2 * hour, 5 * hour],
+  /** No wait is longer: the last one with its random part. */
+  waitMsMax: 6 * hour,
+  /** A message that was not sent for so long is given up. */
+  keptTryingMs: 2 * 24 * hour,
+  /** Messages in a row that a server refuses for good before an address is stopped. */
+  refusalsMax: 3,
+  /** How long the link that confirms an address works, and how many an account gets in a day. */
+  confirmMs: 24 * hour,
+  confirmationsPerDayMax: 5,
+  /** Accounts that may have the same address unconfirmed: each sends it a message. */
+  unconfirmedPerAddressMax: 3,
+  /** How long a sign-in link works, and how many an address is sent in an hour. */
+  signInMs: 15 * minute,
+  signInsPerHourMax: 5,
+  /** No digest is further away: a day, and an hour by which clocks go back. */
+  digestWaitMsMax: 26 * hour,
+  /** Items of a digest, and digests that a sweep queues. */
+  digestItemsMax: 50,
+  digestsPerSweep: 50,
+  subjectCharsMax: 150,
+  /** Characters of a text in a message; the link leads to the rest. */
+  textCharsMax: 2_000,
+  listedMax: 50,
 } as const
 
 /** Limits of runners, the processes that run coding agents. */

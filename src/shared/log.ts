@@ -1,4 +1,5 @@
 import { toIsoTime } from './iso-time'
+import { parseMailUrl } from './mail-url'
 import type { LogLevel } from './settings'
 
 /** Fields of a log line. Values are identifiers and numbers, never content that people wrote. */
@@ -124,6 +125,7 @@ function writeToConsole(level: LogLevel, line: string): void {
 /** Returns the values of environment variables whose names mark them as secret. */
 export const findSecrets = (env: Record<string, unknown>): string[] =>
   Object.entries(env).flatMap(([name, value]) => {
+    if (name === 'ROOKERY_MAIL_URL' && typeof value === 'string') return readMailSecrets(value)
     if (
       typeof value !== 'string' ||
       !/((KEYS?|TOKEN|SECRET|PASSWORD|HEADERS)$|^ROOKERY_SECRET_)/.test(name)
@@ -132,6 +134,13 @@ export const findSecrets = (env: Record<string, unknown>): string[] =>
     if (name.endsWith('KEYS')) return value.split(',').map((key) => key.trim())
     return name.endsWith('HEADERS') ? [value, ...readHeaderValues(value)] : [value]
   })
+
+/** Returns the login of a mail server or the key of a service. */
+function readMailSecrets(text: string): string[] {
+  const server = parseMailUrl(text)
+  if (!server) return [text]
+  return server.kind === 'smtp' ? [text, server.login?.password ?? ''] : [server.key]
+}
 
 /** Returns the values of `name=value,name=value`, percent-decoded. */
 const readHeaderValues = (text: string): string[] =>

@@ -5,6 +5,9 @@ export const quietPath = (name: string, postId: string | null = null): string =>
   `/agents/${encodeURIComponent(name)}/why-quiet${postId ? `?post=${encodeURIComponent(postId)}` : ''}`
 export const communityPath = (name: string): string => `/m/${encodeURIComponent(name)}`
 export const communitySettingsPath = (name: string): string => `${communityPath(name)}/settings`
+/** Path of the triggers that post in a community. */
+export const communityTriggersPath = (name: string): string =>
+  `${communitySettingsPath(name)}/triggers`
 export const postPath = (id: string): string => `/p/${encodeURIComponent(id)}`
 /** Path of a comment in its thread: the page with the comment, scrolled to it. */
 export const commentPath = (postId: string, id: string): string => writtenPath(postId, id, [])

@@ -2,6 +2,7 @@ import * as z from 'zod'
 // With the file extension: scripts run this file directly in Node.
 import { activationLimits, archiving, media, scheduling } from './config.ts'
 import { parseNetwork } from './ip-address.ts'
+import { parseMailUrl, parseSender } from './mail-url.ts'
 
 const flag = (fallback: boolean) =>
   z
@@ -239,6 +240,23 @@ export const settingsSchema = z.object({
    * remote server, and 20 for one request.
    */
   ROOKERY_TOOL_TIMEOUT_SECONDS: toolTimeout.optional(),
+  /**
+   * Server that mail is sent with: `smtps://user:password@host:465` (TLS) or `smtp://user:password@host:587` (STARTTLS,
+   * which is required; a server on this machine without a login may have none), both percent-encoded; or the API key
+   * of a service: `postmark://token`, `resend://key`. When it is not set, the hub sends no mail.
+   */
+  ROOKERY_MAIL_URL: z
+    .string()
+    .refine(
+      (text) => parseMailUrl(text) !== null,
+      'must be smtps://user:password@host, smtp://user:password@host, postmark://token or resend://key',
+    )
+    .optional(),
+  /** Sender of mail, e.g. `Rookery <hub@example.com>`. */
+  ROOKERY_MAIL_FROM: z
+    .string()
+    .refine((text) => parseSender(text) !== null, 'must be an address, or Name <address>')
+    .optional(),
   /** Key for models of the provider `anthropic`. It is sent to Anthropic or ANTHROPIC_BASE_URL only. */
   ANTHROPIC_API_KEY: z.string().optional(),
   /** Base URL for Anthropic's API, e.g. of a proxy. */

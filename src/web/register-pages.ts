@@ -32,6 +32,8 @@ import { sendPageError } from './frame/send-page'
 import { registerPolicyPages } from './grants/pages'
 import { registerHomePages } from './home/home-page'
 import { registerInboxPages } from './inbox/inbox-page'
+import { registerAdminMailPages } from './mail/admin-mail-page'
+import { registerMailLinkPages } from './mail/link-pages'
 import { registerMessagePages } from './messages/messages-page'
 import { registerModelPages } from './models/models-page'
 import { registerReplyLimitPages } from './moderation/limits-page'
@@ -97,6 +99,8 @@ export function registerPages(
   registerAuditPages(app)
   registerAdminLogPages(app)
   registerBackupPages(app)
+  registerAdminMailPages(app)
+  registerMailLinkPages(app)
   registerPolicyPages(app)
   registerCredentialPages(app, toolAdmin)
   registerRemotePages(app, toolAdmin)

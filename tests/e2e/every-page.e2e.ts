@@ -81,7 +81,14 @@ async function makeContent(): Promise<string[]> {
   await api('/accounts/greeter/bans', { kind: 'mute', reason: `Too long: ${long}` })
   const moderated = await moderate(long)
   await connectRunner()
-  const { hook } = await api('/review-hooks', { agent: 'scout' })
+  const events = ['post.created']
+  const { webhook } = await api('/webhooks', { url: 'https://receiver.example/in', events })
+  await api('/triggers', { agent: 'scout', takes_reviews: true, verify: 'github' })
+  const { trigger } = await api('/triggers', {
+    community: 'general',
+    template: `News: {{ title }}\n\n${long}`.slice(0, 4_000),
+    verify: 'github',
+  })
   return [
     '/',
     '/?sort=top',
@@ -152,8 +159,13 @@ async function makeContent(): Promise<string[]> {
     '/settings/notifications',
     '/settings/sessions',
     '/settings/keys',
-    '/settings/review-hooks',
-    `/settings/review-hooks/${hook?.id}/delete`,
+    '/settings/webhooks',
+    `/settings/webhooks/${webhook?.id}`,
+    `/settings/webhooks/${webhook?.id}/delete`,
+    '/m/general/settings/webhooks',
+    '/settings/triggers',
+    `/settings/triggers/${trigger?.id}/delete`,
+    '/m/general/settings/triggers',
     '/docs',
     '/no-such-page',
   ]

@@ -25,12 +25,15 @@ import { createArchiveStore } from '../../src/hub/operations/archive-format'
 import type { ConnectedAccountsApi } from '../../src/mcp-servers/contract/connected-accounts'
 import type { ModelAdminApi } from '../../src/mcp-servers/contract/model-admin'
 import type { ToolAdminApi } from '../../src/mcp-servers/contract/tool-admin'
+import { createCipher } from '../../src/mcp-servers/credentials/cipher'
 import { isToolExcluded } from '../../src/mcp-servers/gateway/decide'
 import { listKnownTools } from '../../src/mcp-servers/gateway/known-tools'
-import { createHookSecrets } from '../../src/mcp-servers/hook-secrets'
 import { createModelStore } from '../../src/mcp-servers/models/model-store'
+import { createMailSender } from '../../src/mcp-servers/outbox/mail-sender'
+import { createWebhookSender } from '../../src/mcp-servers/outbox/webhook-sender'
 import { createPushSender } from '../../src/mcp-servers/push-sender'
 import { servers } from '../../src/mcp-servers/servers'
+import { createTriggerSecrets } from '../../src/mcp-servers/triggers'
 import { run } from '../../src/shared/db/batch'
 import { type AccountId, type Clock, uuidV7 } from '../../src/shared/ids'
 import { createLog } from '../../src/shared/log'
@@ -248,7 +251,9 @@ export function createTestHub(given: Record<string, string> = {}) {
       },
     },
     models: createModelStore(listModelAddresses(settings)),
-    hookSecrets: createHookSecrets([testVaultKey]),
+    mail: createMailSender({ settings, vaultKeys: [testVaultKey] }),
+    webhooks: createWebhookSender({ cipher: createCipher([testVaultKey]), clock }),
+    triggerSecrets: createTriggerSecrets([testVaultKey]),
     connected: createConnections(clock, testVaultKey),
     push: createPushSender({ vaultKeys: [testVaultKey], origins: ['https://hub.test'] }),
     get tools() {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Hub } from '../../scripts/hub-runtime.mjs'
 import { root } from '../../scripts/local-state.mjs'
@@ -114,6 +115,38 @@ async function api(method: string, path: string, body?: object): Promise<Respons
   expect(answer.status, path).toBeLessThan(300)
   return answer
 }
+
+it('O6: the official client reads, is prompted, and is notified of a thread until its key ends', async () => {
+  const made = (await (await api('POST', '/me/keys', { label: 'program' })).json()) as {
+    key: { id: string; api_key: string }
+  }
+  const client = new Client({ name: 'test', version: '1' })
+  const transport = new StreamableHTTPClientTransport(new URL(`${hub.url}/mcp`), {
+    requestInit: { headers: { Authorization: `Bearer ${made.key.api_key}` } },
+  })
+  await client.connect(transport as Parameters<Client['connect']>[0])
+  const body = { community: 'general', title: 'Spare keys', content: 'Where do they hang?' }
+  const { post } = (await (await api('POST', '/posts', body)).json()) as { post: { id: string } }
+  const uri = `rookery://thread/${post.id}`
+  const listed = await client.listResources()
+  expect(listed.resources[0]).toMatchObject({ uri, title: 'Spare keys' })
+  const prompt = { name: 'summarize_thread', arguments: { thread: uri } }
+  expect(JSON.stringify(await client.getPrompt(prompt))).toContain('> Where do they hang?')
+  const updated: string[] = []
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
+    updated.push(params.uri)
+  })
+  const comment = () => api('POST', `/posts/${post.id}/comments`, { content: 'On the hook.' })
+  await client.subscribeResource({ uri })
+  await comment()
+  await expect.poll(() => updated, { timeout: 20_000 }).toContain(uri)
+  await api('DELETE', `/me/keys/${made.key.id}`)
+  const count = updated.length
+  await comment()
+  await expect(client.readResource({ uri })).rejects.toThrow(/401|Unknown key/)
+  expect(updated).toHaveLength(count)
+  await client.close()
+})
 
 /** Sends a call of a tool as a program does, and gives it up when `until` says so. */
 async function hangUp(params: object, until: Promise<unknown>): Promise<void> {

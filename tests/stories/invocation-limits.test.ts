@@ -157,8 +157,8 @@ test('a definition, and a post or comment that mentions an agent, cost at most e
     found.filter((each) => !isOfAgent(each)),
     {
       'PUT /api/v1/agents/scout/definition': counts(11, 20),
-      'POST /api/v1/posts': counts(6, 11),
-      'POST /api/v1/posts/:id/comments': counts(6, 13),
+      'POST /api/v1/posts': counts(6, 12),
+      'POST /api/v1/posts/:id/comments': counts(6, 14),
     },
   )
 })

@@ -1,6 +1,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/cfworker'
+import { closeAtEnd } from './at-end'
 
 /** Connects the official client to `handle` with an account key. */
 export async function connectMcp(
@@ -18,6 +19,8 @@ export async function connectMcp(
   })
   // The SDK's transport type lacks `sessionId?: string | undefined`.
   await client.connect(transport as Parameters<Client['connect']>[0])
+  // It listens for messages of the server, and connects again when that ends.
+  closeAtEnd(() => client.close())
   return client
 }
 

@@ -8,6 +8,7 @@ import type {
   GrantPolicy,
   InboxEntry,
   Person,
+  ResourceApi,
   RunningActivation,
   SearchHit,
   Sender,
@@ -146,8 +147,23 @@ export function createFakeHubApi(policy: GrantPolicy) {
       postId: 'post-1' as PostId,
     })),
   } satisfies ConversationApi
+  const resources = {
+    listThreads: recorded('listThreads', () => ({ posts: [aThread.post], next: null })),
+    readCommunityPage: recorded('readCommunityPage', () => ({
+      ...{ name: 'general', displayName: 'General', description: '', visibility: 'public' },
+      ...{ postCount: 1, posts: [aThread.post] },
+    })),
+    readRun: recorded('readRun', () => {
+      throw notFound('run')
+    }),
+    listNames: recorded('listNames', () => [ada.name]),
+    subscribeToThread: recorded('subscribeToThread', () => undefined),
+    unsubscribeFromThread: recorded('unsubscribeFromThread', () => undefined),
+    watchThreads: recorded('watchThreads', () => () => undefined),
+  } satisfies ResourceApi
   const hubApi = {
     ...conversation,
+    ...resources,
     readPolicy: recorded('readPolicy', () => policy),
     readAuthorization: recorded('readAuthorization', () => toFacts(policy)),
     requestApproval: recorded('requestApproval', () => undefined),
@@ -180,7 +196,7 @@ export function createFakeHubApi(policy: GrantPolicy) {
         if (entry) Object.assign(entry, result)
       },
     ),
-  } satisfies ConversationApi & GrantApi
+  } satisfies ConversationApi & GrantApi & ResourceApi
   return { hubApi, calls, audit, policy }
 }
 

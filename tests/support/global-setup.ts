@@ -1,6 +1,7 @@
 import type { TestProject } from 'vitest/node'
 import { startFakeModelServer } from './fake-model-server.ts'
 import { startFakeService } from './fake-service.ts'
+import { startMailServer } from './mail-server.ts'
 import { startPostgres } from './postgres-server.ts'
 import { startExternalServers } from './start-external-servers.ts'
 
@@ -16,7 +17,15 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const own = process.env.ROOKERY_TEST_POSTGRES_URL
   const postgres = await startPostgres()
   project.provide('postgresUrl' as never, (own ?? postgres.url) as never)
+  const mail = await startMailServer()
+  project.provide('mailServer' as never, JSON.stringify(mail.ports) as never)
   return async () => {
-    await Promise.all([server.close(), service.close(), postgres.close(), outside.close()])
+    await Promise.all([
+      mail.close(),
+      server.close(),
+      service.close(),
+      postgres.close(),
+      outside.close(),
+    ])
   }
 }

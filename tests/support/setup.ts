@@ -1,5 +1,7 @@
 import type { D1Migration } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
+import { afterAll } from 'vitest'
+import { closeAll } from './at-end'
 
 const { TEST_MIGRATIONS: migrations } = env as unknown as { TEST_MIGRATIONS: D1Migration[] }
 const isMigrated = await env.DB.prepare(
@@ -19,3 +21,5 @@ if (isMigrated === null) {
     ),
   ])
 }
+
+afterAll(closeAll)

@@ -102,7 +102,8 @@ test('pages: settings are one round trip and need a session', async () => {
     '/settings/sign-in',
     '/settings/sessions',
     '/settings/keys',
-    '/settings/review-hooks',
+    '/settings/triggers',
+    '/m/general/settings/triggers',
   ]) {
     const { headers } = await browser.get(path)
     expect([path, headers.get('server-timing')]).toEqual([

@@ -21,6 +21,7 @@ import { claimStatements, deleteClaim, expireClaims, insertClaim } from './claim
 import { accountErrors, checkName } from './names'
 import {
   type AccountRow,
+  changeRoleStatements,
   insertAccount,
   lowerRoleOfOwned,
   selectAccountByName,
@@ -234,8 +235,8 @@ export async function changeRole(
   await changeAccess(context, watchers, () =>
     batch(db, {
       guard,
-      account: updateAccount(account.id, { role }),
-      agents: lowerRoleOfOwned(account.id, role),
+      account: changeRoleStatements(account.id, role, context.clock.now()),
+      agents: lowerRoleOfOwned(account.id, role, context.clock.now()),
       // Who gives an account a role vouches for it.
       claim: deleteClaim(account.id),
       entry: recordAdminAction(context, admin.id, {

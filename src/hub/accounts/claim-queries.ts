@@ -5,6 +5,7 @@ import { oneSql, orm, type Statement, write, writeChanges } from '../../shared/d
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
 import type { Role } from '../contract/hub'
+import { keepRoles } from '../database/past-access-queries'
 import { tombstone } from '../rules/people-sql'
 import { accounts, apiKeys, claims } from '../schema/accounts'
 import { adminLog } from '../schema/audit'
@@ -63,6 +64,7 @@ const by = alias(accounts, 'by')
  */
 export function claimStatements({ hash, claimer, role, entryId, now }: Claiming): {
   entry: Statement<void>
+  role: Statement<void>
   isClaimed: Statement<boolean>
   claim: Statement<void>
 } {
@@ -85,6 +87,7 @@ export function claimStatements({ hash, claimer, role, entryId, now }: Claiming)
         sql`FROM ${claims} WHERE ${isOpen}`,
       ),
     ),
+    role: keepRoles(sql`${accounts.id} = ${claimed}`, role, now),
     isClaimed: writeChanges(
       updateSet(accounts, { ownerId: claimer, role }, sql`WHERE ${accounts.id} = ${claimed}`),
     ),

@@ -4,9 +4,11 @@ import type { RowOf } from '../../shared/db/fields'
 import { manySql, orm, type Statement, write } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
-import { deleteHooksOf } from '../agents/review-hook-queries'
+import { deleteReviewsOf } from '../agents/review-queries'
 import { deleteSubscriptions } from '../communities/subscription-queries'
+import { deletePastAccess, keepRoles } from '../database/past-access-queries'
 import { unfiltered } from '../database/unfiltered-sql'
+import { deleteMailOf } from '../mail/queries'
 import { deleteUses } from '../media/queries'
 import { deleteVersionsBy } from '../posts/version-queries'
 import { tombstone } from '../rules/people-sql'
@@ -30,6 +32,8 @@ import { inboxItems, pushSettings } from '../schema/inbox'
 import { appeals, banAppeals, contentReports, moderationActions } from '../schema/moderation'
 import { comments, mentions, posts, visits } from '../schema/posts'
 import { idempotencyKeys } from '../schema/system'
+import { deleteTriggersOf } from '../triggers/queries'
+import { deleteWebhooksOf } from '../webhooks/queries'
 
 const p = alias(posts, 'dp')
 const n = alias(comments, 'dn')
@@ -81,6 +85,7 @@ export const deleteProfile = (id: AccountId, now: number) => ({
   claim: write(orm.delete(claims).where(eq(claims.accountId, id))),
   names: write(orm.delete(formerNames).where(eq(formerNames.accountId, id))),
   places: write(orm.delete(communityMembers).where(eq(communityMembers.accountId, id))),
+  past: deletePastAccess(id),
   policy: write(orm.delete(grantPolicies).where(eq(grantPolicies.accountId, id))),
   mentions: write(orm.delete(mentions).where(eq(mentions.accountId, id))),
   visits: write(orm.delete(visits).where(eq(visits.accountId, id))),
@@ -107,6 +112,7 @@ export const deleteProfile = (id: AccountId, now: number) => ({
   ),
   notes: write(updateSet(invitations, { note: '' }, sql`WHERE ${invitations.usedBy} = ${id}`)),
   // Nobody vouches for the agents that it had claimed any more; what stopped it stops them.
+  ownedRoles: keepRoles(sql`${accounts.ownerId} = ${id}`, 'guest', now),
   owned: write(
     updateSet(
       accounts,
@@ -123,7 +129,10 @@ export const deleteProfile = (id: AccountId, now: number) => ({
   identities: write(orm.delete(identities).where(eq(identities.accountId, id))),
   avatar: deleteUses(id),
   ...deleteSubscriptions(id),
-  ...deleteHooksOf(id),
+  ...deleteWebhooksOf(id),
+  ...deleteReviewsOf(id),
+  ...deleteTriggersOf(id),
+  ...deleteMailOf(id),
   account: write(updateSet(accounts, tombstone(now), sql`WHERE ${accounts.id} = ${id}`)),
   // The log keeps its id. It lets go of names only for an account that is deleted.
   formerNamesInLog: write(
@@ -193,7 +202,7 @@ export function deleteWords(account: { id: AccountId; name: string }, now: numbe
     items: write(
       updateSet(
         inboxItems,
-        { content: '' },
+        { content: '', request: null },
         sql`WHERE ${inboxItems.fromAccountId} = ${id} OR ${inboxItems.postId} IN ${threadsSql(id)}`,
       ),
     ),

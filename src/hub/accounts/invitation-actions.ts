@@ -11,6 +11,10 @@ import type { ActionContext } from '../database/action-context'
 import { insertAdminEntry } from '../database/admin-log-queries'
 import { toConstraintError } from '../database/constraint-errors'
 import { type IdempotentResult, runOnce } from '../database/run-once'
+import { optionalAddress } from '../mail/addresses'
+import { queueInvitation } from '../mail/queue-queries'
+import { deferMail } from '../mail/send-actions'
+import { toPurpose } from '../mail/tokens'
 import { accounts } from '../schema/accounts'
 import type { OpenedSession } from '../sign-in/actions'
 import { createSecret } from '../sign-in/key-actions'
@@ -53,6 +57,10 @@ export const invitationErrors = {
     new AppError('FORBIDDEN', "You can't invite people while you are banned or muted anywhere.", {
       hint: 'Appeal at /moderation/mine, or wait until it ends.',
     }),
+  noMail: () =>
+    new AppError('UNAVAILABLE', 'This hub sends no mail.', {
+      hint: 'Leave the address empty, and send the link yourself.',
+    }),
   higherRole: () =>
     new AppError('FORBIDDEN', "An invitation can't have a higher role than yours.", {
       details: [{ path: 'body.role', message: 'Must be at most your own role' }],
@@ -89,6 +97,9 @@ export const invitationInput = knownFields({
     .describe('For whom it is; only those who can invite read it.'),
 })
 
+/** The form of an invitation, whose link can be mailed. */
+export const mailedInvitationInput = invitationInput.extend({ address: optionalAddress })
+
 export const joinInput = z.object({
   name: accountName,
   display_name: optionalName.default(''),
@@ -116,7 +127,8 @@ export function requireInviter({ settings }: ActionContext, viewer: Omit<Inviter
 /**
  * Creates an invitation: its link makes one person an account with the role.
  *
- * @throws FORBIDDEN for an account that cannot invite, or is banned or muted in a community, and for a role
+ * @param to address that the link is mailed to; null: it is only returned
+ * @throws UNAVAILABLE for an address without a mail server, FORBIDDEN for an account that cannot invite, or is banned or muted in a community, and for a role
  *   above its own; CONFLICT when it has too many invitations that can still be used
  */
 export async function createInvitation(
@@ -124,22 +136,32 @@ export async function createInvitation(
   inviter: Inviter,
   actor: Pick<Actor, 'accountId' | 'idempotencyKey'>,
   input: z.output<typeof invitationInput>,
+  to: string | null = null,
 ): Promise<IdempotentResult<NewInvitation>> {
   requireInviter(context, inviter)
   const { role, note } = input
   if (roles.indexOf(role) > roles.indexOf(inviter.role)) throw invitationErrors.higherRole()
-  const { db, clock } = context
+  const { db, clock, mail } = context
+  if (to !== null && mail.problem !== null) throw invitationErrors.noMail()
   const now = clock.now()
   if (await run(db, selectIsRestricted(inviter.id, now))) throw invitationErrors.restricted()
+  const invitationId = clock.newId<string>()
   const answer: NewInvitation = {
-    id: clock.newId(),
-    token: createSecret(''),
+    id: invitationId,
+    // Mail is sent later: its token is made again then, and stored nowhere.
+    token:
+      to === null ? createSecret('') : await mail.createToken(toPurpose.invitation(invitationId)),
     role,
     expiresAt: now + input.expires_in_days * DAY_MS,
   }
   const { id, expiresAt } = answer
-  const once = { ...actor, key: actor.idempotencyKey, action: 'invitations.create', input }
-  return runOnce(db, once, {
+  const once = {
+    ...actor,
+    key: actor.idempotencyKey,
+    action: 'invitations.create',
+    input: to === null ? input : { ...input, to },
+  }
+  const done = await runOnce(db, once, {
     now,
     answer,
     isSecret: true,
@@ -165,8 +187,14 @@ export async function createInvitation(
         after: { role, expires_at: new Date(expiresAt).toISOString() },
         createdAt: now,
       }),
+      isMailed:
+        to === null
+          ? null
+          : queueInvitation({ id: clock.newId(), invitationId: id, address: to, now }),
     },
   })
+  deferMail(context, done.results?.isMailed ?? false)
+  return done
 }
 
 /** The least role of an account that can invite somebody with a role. */

@@ -112,16 +112,16 @@ export const selectIsRestricted = (id: AccountId, now: number): Statement<boolea
 
 /** What decides whether an invitation can be used. */
 interface Use {
-  now: number
+  now: number | SQLWrapper
   /** Whether members can invite people. */
-  membersInvite: boolean
+  membersInvite: boolean | SQLWrapper
 }
 
 /**
  * Whether the invitation can be used: its inviter could still create it, which nobody can who is disabled, or
  * anywhere banned or muted, because the account that it makes would be free to write there.
  */
-const isUsableSql = (
+export const isUsableSql = (
   invitation: Record<keyof typeof invitations.$inferSelect, SQLWrapper>,
   { now, membersInvite }: Use,
 ): SQL => sql`(
@@ -152,6 +152,7 @@ export const selectUsedInvitation = (
   )
 
 interface Acceptance extends Use {
+  now: number
   hash: string
   account: { id: AccountId; name: string; displayName: string | null }
   session: { id: string; hash: string; expiresAt: number }

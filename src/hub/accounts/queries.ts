@@ -1,4 +1,4 @@
-import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { limits } from '../../shared/config'
 import { flag, nullable, number, type RowOf } from '../../shared/db/fields'
@@ -15,6 +15,7 @@ import {
 import type { AccountId } from '../../shared/ids'
 import { toSearchColumns } from '../../shared/search-text'
 import type { AccountKind } from '../contract/hub'
+import { keepRoles } from '../database/past-access-queries'
 import { isGuestSql } from '../rules/people-sql'
 import { isUnreadSql } from '../rules/shown-sql'
 import { type Account, accounts, type NewAccount } from '../schema/accounts'
@@ -45,19 +46,26 @@ export const updateAccount = (
 
 const ranks = accounts.role.enumValues
 
+/** Gives an account a role, and keeps the one that it had. */
+export const changeRoleStatements = (
+  id: AccountId,
+  role: Account['role'],
+  now: number,
+): Statement<void>[] => [
+  keepRoles(sql`${accounts.id} = ${id}`, role, now),
+  updateAccount(id, { role }),
+]
+
 /** Lowers the role of the agents that an account claimed to its own role: nobody gives more than they have. */
-export const lowerRoleOfOwned = (owner: AccountId, role: Account['role']): Statement<void> =>
-  write(
-    orm
-      .update(accounts)
-      .set({ role })
-      .where(
-        and(
-          eq(accounts.ownerId, owner),
-          inArray(accounts.role, ranks.slice(ranks.indexOf(role) + 1)),
-        ),
-      ),
-  )
+export const lowerRoleOfOwned = (
+  owner: AccountId,
+  role: Account['role'],
+  now: number,
+): Statement<void>[] => {
+  const higher = ranks.slice(ranks.indexOf(role) + 1)
+  const which = sql`${eq(accounts.ownerId, owner)} AND ${inArray(accounts.role, higher)}`
+  return [keepRoles(which, role, now), write(orm.update(accounts).set({ role }).where(which))]
+}
 
 /** Selects the names of admins and of moderators, of the hub or of a community. */
 export const selectStaffNames = (): Statement<{ name: string }[]> =>

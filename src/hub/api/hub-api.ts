@@ -6,7 +6,7 @@ import type { AccountId } from '../../shared/ids'
 import { selectAccountByName } from '../accounts/queries'
 import { refreshModels, refreshWarnings } from '../agents/definition-actions'
 import { tryProvider } from '../agents/model-actions'
-import { recordPushedBranches } from '../agents/review-hook-queries'
+import { recordPushedBranches } from '../agents/review-queries'
 import { selectRunnerKeyById } from '../agents/runner-queries'
 import { toStoredRequest } from '../approvals/arguments'
 import { selectApprovalsForCall, selectStatus } from '../approvals/queries'
@@ -39,6 +39,7 @@ import {
 } from '../grants/queries'
 import { findNotWoken } from '../inbox/not-woken'
 import { type InboxRow, selectAnswer, selectItems, toQuestionProgress } from '../inbox/queries'
+import { deferMail } from '../mail/send-actions'
 import { messageText, sendToAccount } from '../messages/actions'
 import { insertAuditEntry, updateAuditResult } from '../operations/audit-queries'
 import { createPost, postInput } from '../posts/actions'
@@ -58,6 +59,9 @@ import { readSearchTerms } from '../search/terms'
 import { guardAccess, hashAdminKey, selectViewer } from '../viewers/queries'
 import { actorReader, explainMute, findBlock } from '../viewers/reader'
 import { setVote } from '../votes/actions'
+import { queueApprovals } from '../webhooks/queue-queries'
+import { deferDeliveries } from '../webhooks/send-actions'
+import { createResourceApi } from './resource-api'
 import { sweep } from './sweep'
 
 /**
@@ -70,6 +74,7 @@ export const createHubApi = (open: () => ActionContext): HubApi => ({
   ...createConversationApi(open),
   ...createGrantApi(open),
   ...createSweepApi(open),
+  ...createResourceApi(open),
   refreshModels: () => refreshModels(open()),
   refreshWarnings: (server) => refreshWarnings(open(), server),
 })
@@ -244,11 +249,17 @@ export const createGrantApi = (open: () => ActionContext): GrantApi => ({
   },
 
   requestApproval: async (accountId, unmasked, runId = null) => {
-    const { db, clock, settings } = open()
+    const context = open()
+    const { db, clock, settings } = context
     const request = toStoredRequest(unmasked, settings)
     const id = runId === null ? clock.newId() : toApprovalId(runId, request.callId)
-    const approval = { id, accountId, runId, request, now: clock.now() }
-    await batch(db, { approval: insertExternalApproval(approval) })
+    const now = clock.now()
+    const { isQueued } = await batch(db, {
+      approval: insertExternalApproval({ id, accountId, runId, request, now }),
+      isQueued: queueApprovals(accountId, now),
+    })
+    deferDeliveries(context, isQueued)
+    deferMail(context, isQueued)
   },
 
   readApprovalStatus: async (runId, callId) =>

@@ -4,9 +4,11 @@ import {
   activationLimits,
   approvals as approvalLimits,
   backupLimits,
+  mailLimits,
   outageRetry,
   pushLimits,
   scheduling,
+  webhookLimits,
 } from '../../shared/config'
 import {
   manySql,
@@ -19,6 +21,7 @@ import {
 import { bare } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
 import { lostCallsSql } from '../agents/model-queries'
+import { mailTimes } from '../mail/send-queries'
 import {
   isAgentHeldSql,
   isAgentRunningSql,
@@ -31,9 +34,12 @@ import { activations } from '../schema/activations'
 import { approvals, rateBuckets } from '../schema/approvals'
 import { agents, providerOutages } from '../schema/definitions'
 import { inboxItems, pushQueue } from '../schema/inbox'
+import { mailAddresses, mailServer } from '../schema/mail'
 import { transfers } from '../schema/system'
+import { outbox, webhooks } from '../schema/webhooks'
 
 const i = alias(inboxItems, 'i')
+const q = alias(pushQueue, 'q')
 const a = alias(agents, 'a')
 const x = alias(activations, 'x')
 const o = alias(providerOutages, 'o')
@@ -63,6 +69,14 @@ export const selectLongestWaiting = prepare(
           AND ((NOT ${isHubPausedSql} AND NOT ${isAgentHeldSql(a, now)}) OR ${isPendingCancellationSql(i)})
         GROUP BY ${i.accountId})`,
     ),
+)
+
+/** Selects when the next messages to browsers, mail and digests are due. */
+export const selectNextSendings = prepare((_: Params<Record<never, never>>) =>
+  oneSql(
+    { pushAt: sql<number | null>`(SELECT min(${q.dueAt}) FROM ${pushQueue} ${q})`, ...mailTimes },
+    sql`FROM (SELECT 1)`,
+  ),
 )
 
 /**
@@ -95,6 +109,24 @@ export const boundedColumns: Record<string, BoundedColumn> = {
     table: providerOutages,
     column: providerOutages.dueAt,
     longestMs: Math.max(outageRetry.capMs, outageRetry.attemptMs),
+  },
+  webhooks: {
+    table: webhooks,
+    column: webhooks.retryAt,
+    longestMs: webhookLimits.waitMsMax,
+  },
+  deliveries: {
+    table: outbox,
+    column: outbox.nextAt,
+    longestMs: webhookLimits.waitMsMax,
+    waits: sql`${outbox.state} = 'pending'`,
+  },
+  mailServer: { table: mailServer, column: mailServer.retryAt, longestMs: mailLimits.waitMsMax },
+  digests: {
+    table: mailAddresses,
+    column: mailAddresses.digestAt,
+    longestMs: mailLimits.digestWaitMsMax,
+    waits: sql`${mailAddresses.digestAt} IS NOT NULL`,
   },
   pushes: { table: pushQueue, column: pushQueue.dueAt, longestMs: pushLimits.waitMsMax },
   approvals: {

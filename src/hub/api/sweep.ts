@@ -1,8 +1,8 @@
 import { batch } from '../../shared/db/batch'
 import { expireClaims } from '../accounts/claim-queries'
 import { closeLostCalls } from '../agents/model-actions'
-import { type PostedReviews, postHeldReviews } from '../agents/review-hook-actions'
-import { type HeldReview, selectHeldReviews } from '../agents/review-hook-queries'
+import { type PostedReviews, postHeldReviews } from '../agents/review-actions'
+import { type HeldReview, selectHeldReviews } from '../agents/review-queries'
 import { expireApprovals, expiryStatements } from '../approvals/write-queries'
 import { extendBudgetWindows, findExpiringBudgets } from '../budgets/actions'
 import { publishReports, reportStatements } from '../budgets/report-actions'
@@ -11,7 +11,7 @@ import type { SweepQuery, SweepReport } from '../contract/hub'
 import type { ActionContext } from '../database/action-context'
 import { deleteIdleBuckets } from '../grants/queries'
 import { sendPushes } from '../inbox/push-actions'
-import { selectNextDue } from '../inbox/push-queries'
+import { sweepMail } from '../mail/send-actions'
 import { deleteUnused } from '../media/actions'
 import { selectUnused } from '../media/queries'
 import { archiveOldRecords, findCutoffs } from '../operations/archive-old-records'
@@ -21,7 +21,14 @@ import { selectTransfer } from '../operations/backup-queries'
 import { readExplorationReport } from '../scheduling/exploration'
 import { explorationStatements } from '../scheduling/exploration-queries'
 import { startAttempts } from '../scheduling/outage-actions'
-import { boundTimeStatements, countRunning, selectLongestWaiting } from './sweep-queries'
+import { sweepDeliveries } from '../webhooks/send-actions'
+import { selectDueDeliveries } from '../webhooks/send-queries'
+import {
+  boundTimeStatements,
+  countRunning,
+  selectLongestWaiting,
+  selectNextSendings,
+} from './sweep-queries'
 
 /**
  * Returns the agents to wake because a wake-up may have been lost: those with unclaimed tasks, and those
@@ -46,7 +53,8 @@ export async function sweep(
     count: countRunning({ now }),
     expiring: findExpiringBudgets(now),
     uncounted: isCountingTime(now) ? selectUncountedCalls({ now }) : null,
-    pushes: selectNextDue({}),
+    sendings: selectNextSendings({}),
+    deliveries: selectDueDeliveries({ now }),
     transfer: selectTransfer(),
     heldReviews: selectHeldReviews(),
     unusedMedia: selectUnused(now),
@@ -77,14 +85,16 @@ export async function sweep(
       log.error('failed to remove what an interrupted backup left', { error }),
     )
   }
-  const pushAt = await sendDuePushes(context, answers.pushes?.at ?? null, now)
+  const pushAt = await sendDuePushes(context, answers.sendings?.pushAt ?? null, now)
+  const mailAt = await sweepMail(context, answers.sendings, now)
+  const deliveryAt = sweepDeliveries(context, answers.deliveries, now)
   const { wake, count, explorers, schedules, hubState } = answers
   const reviews = await postDueReviews(context, answers.heldReviews, now)
   const attempt = await startAttempts(context, count?.nextAttemptAt ?? null, now)
   return {
     wake: [...new Set([...attempt.wake, ...wake.map(({ id }) => id), ...reviews.wake])],
     running: count?.running ?? 0,
-    ...findNext(attempt.nextAt, pushAt, reviews.nextAt),
+    ...findNext(attempt.nextAt, pushAt, deliveryAt, mailAt, reviews.nextAt),
     ...(explorers &&
       schedules && { exploration: readExplorationReport({ explorers, schedules, hubState }) }),
   }
@@ -115,7 +125,7 @@ async function postDueReviews(
   })
 }
 
-/** The earliest of the times at which a provider or a browser is tried again, or a review is complete. */
+/** The earliest of the times at which a provider, a browser, a webhook or the mail server is tried again, or a review is complete. */
 function findNext(...times: (number | null)[]): { nextAttemptAt?: number } {
   const known = times.filter((time) => time !== null)
   return known.length === 0 ? {} : { nextAttemptAt: Math.min(...known) }

@@ -13,7 +13,10 @@ import type { PostId } from '../../shared/ids'
 import { accountPath, commentPath, postPath } from '../../shared/paths'
 import { chooseStarter, starterAgent, toQuestionPath } from '../../shared/starter-agent'
 import type { ActionContext } from '../database/action-context'
-import { computeUsedShares } from '../rules/budget-levels'
+import { presentTime } from '../http/answers'
+import { computeUsedShares, toLevel } from '../rules/budget-levels'
+import { queueHubReports } from '../webhooks/queue-queries'
+import { deferDeliveries } from '../webhooks/send-actions'
 import {
   type ActivityTotals,
   type AgentActivity,
@@ -70,11 +73,12 @@ function formatBudgetAlert(budget: ChangedBudget): Omit<Report, 'postId'> | null
   const { id, level, startsAt, updatedAt } = budget
   const change = detectChange(budget)
   if (!change) return null
+  const title = `${formatOwner(budget)} ${change.isWorse ? formatUsedShare(budget) : 'is available again'}`
   return {
     // `updatedAt` makes the same level reportable again after an admin changed the budget.
     key: `budget:${id}:${startsAt}:${level}:${updatedAt}`,
     community: 'agent-status',
-    title: `${formatOwner(budget)} ${change.isWorse ? formatUsedShare(budget) : 'is available again'}`,
+    title,
     content: [
       change.reason,
       `${formatScope(budget)}: ${formatSpent(budget)}. Resets on ${formatDay(budget.endsAt)}.`,
@@ -84,8 +88,23 @@ function formatBudgetAlert(budget: ChangedBudget): Omit<Report, 'postId'> | null
       .filter((part) => part !== '')
       .join(' '),
     notifiesAdmins: change.isWorse,
+    level: { ...presentLevel(budget), title },
   }
 }
+
+/** Returns what webhooks are sent of a budget whose level has changed. */
+const presentLevel = (budget: ChangedBudget) => ({
+  id: budget.id,
+  scope: budget.scope,
+  scope_id: budget.scopeId,
+  period: budget.period,
+  level: toLevel(budget.level),
+  spent_microusd: budget.spentMicrousd,
+  spent_tokens: budget.spentTokens,
+  limit_microusd: budget.limitMicrousd,
+  limit_tokens: budget.limitTokens,
+  resets_at: presentTime(budget.endsAt),
+})
 
 /** Formats the alert about an account that has used up the budget of its role, without its name. */
 function formatAccountAlert(account: UsedUpAccount): Omit<Report, 'postId'> {
@@ -359,7 +378,7 @@ Try it. Each link fills the form of a new post, which you send:
   isFirst: true,
 })
 
-type Context = Pick<ActionContext, 'db' | 'clock'>
+type Context = Parameters<typeof deferDeliveries>[0]
 
 /** Selects the budgets to report, and the accounts that used up the budget of their role. */
 const alertStatements = (now: number) => ({
@@ -400,7 +419,10 @@ export async function publishBudgetAlerts(context: Context): Promise<void> {
  * Posts the welcome thread in a hub in which nothing was ever posted. One that was deleted or removed is not posted again,
  * and a hub with restored or imported posts has none.
  */
-export async function postWelcome({ db, clock }: Context): Promise<void> {
+export async function postWelcome({
+  db,
+  clock,
+}: Pick<ActionContext, 'db' | 'clock'>): Promise<void> {
   const names = await run(db, selectAgentNames())
   const draft = formatWelcome(chooseStarter(names) ?? starterAgent)
   const report = { ...draft, postId: clock.newId<PostId>() }
@@ -408,22 +430,25 @@ export async function postWelcome({ db, clock }: Context): Promise<void> {
 }
 
 async function postReports(
-  { db, clock }: Context,
+  context: Context,
   drafts: Omit<Report, 'postId'>[],
   { changedBudgets, usedUpAccounts }: Answers<ReturnType<typeof alertStatements>>,
   now: number,
 ): Promise<void> {
+  const { db, clock } = context
   const all = [
     ...drafts,
     ...changedBudgets.flatMap((budget) => formatBudgetAlert(budget) ?? []),
     ...usedUpAccounts.map(formatAccountAlert),
   ]
   const reports = all.map((draft) => ({ ...draft, postId: clock.newId() }))
-  await batch(db, {
+  const { isQueued } = await batch(db, {
     posts: postReportStatements(reports, now),
+    isQueued: reports.length > 0 ? queueHubReports(reports, now) : null,
     levels: changedBudgets.length > 0 ? updateReportedLevels(changedBudgets) : null,
     accounts: usedUpAccounts.length > 0 ? markReported(usedUpAccounts) : null,
   })
+  deferDeliveries(context, isQueued)
 }
 
 async function readSummaries(db: Db, due: DueSummary[]): Promise<Omit<Report, 'postId'>[]> {

@@ -48,6 +48,8 @@ export interface Report {
   notifiesAdmins: boolean
   /** Whether it is for a hub in which nothing was ever posted, listed as posts of people are, and pinned. */
   isFirst?: boolean
+  /** Of a report about a budget: what webhooks are sent of it. */
+  level?: object
 }
 
 const r = alias(reports, 'r')

@@ -271,7 +271,7 @@ export async function changeComment(
     db,
     { accountId, activationId, communityId, act: 'edit', threadId: null, now },
     {
-      version: keepCommentVersion(comment, content),
+      version: keepCommentVersion(comment, content, now),
       comment: updateComment(comment, content, now),
       images: replaceUses(
         { id: comment.id, kind: 'comment', authorId: accountId },

@@ -19,6 +19,7 @@ import { unfiltered } from '../database/unfiltered-sql'
 import { changeStatements, type DeletionRefusal, deletionStatements } from '../inbox/stop-queries'
 import { type IndexedText, renderText } from '../markdown/render-text'
 import { seenImagesSql } from '../media/queries'
+import { commentThenFields, couldReadSql, joinCommentThenSql } from '../rules/as-it-was-sql'
 import { isUntrustedCommentSql } from '../rules/people-sql'
 import { canReadPostSql, canReadSql, isPostReadableSql } from '../rules/readable-sql'
 import { hasPageSql, isCommentShownSql } from '../rules/shown-sql'
@@ -80,6 +81,14 @@ interface VotedPage extends CommentPage {
   seen: string
 }
 
+/** A page of a thread as of a time. */
+interface Then {
+  at: number
+}
+
+/** Whether statements read a thread as it is, or as of a time. */
+type Tense = 'now' | 'past'
+
 const pageFields = ({ limit, offset }: Params<CommentPage>) => ({
   ...commentFields,
   /** Null for an ancestor that is not on the page itself. */
@@ -100,12 +109,22 @@ export type CommentPageRow = RowOf<ReturnType<typeof pageFields>>
 const canReadThreadSql = (postId: SQLWrapper, reader: SQLWrapper): SQL =>
   sql`EXISTS (SELECT 1 FROM ${posts} ${p} WHERE ${p.id} = ${postId} AND ${canReadSql(p.communityId, reader)})`
 
+/** Whether a comment of the thread is on a page: the reader reads it and, as of a time, it was written. */
+const isTakenSql = (v: Params<CommentPage & Then>, tense: Tense): SQL =>
+  tense === 'now'
+    ? canReadThreadSql(v.postId, v.reader)
+    : sql`${m.createdAt} <= ${v.at} AND EXISTS (SELECT 1 FROM ${posts} ${p}
+        WHERE ${p.id} = ${v.postId} AND ${couldReadSql(p.communityId, v.reader, v.at)})`
+
 /** The comments of a page and their ancestors. @param taken those up to the first after the page */
-const selectPage = (v: Params<CommentPage>, taken: SQL) =>
+const selectPage = (v: Params<CommentPage & Then>, taken: SQL, tense: Tense) =>
   manySql(
-    pageFields(v),
+    {
+      ...pageFields(v),
+      ...(tense === 'past' && commentThenFields(m, commentFields.removalReason, v.at)),
+    },
     sql`FROM tree t JOIN ${comments} ${m} ON ${m.id} = t.id JOIN ${accounts} ${a} ON ${a.id} = ${m.authorId}
-      LEFT JOIN page ON page.id = ${m.id}
+      LEFT JOIN page ON page.id = ${m.id} ${tense === 'past' ? joinCommentThenSql(m, v.at) : sql``}
       ORDER BY page.position IS NULL, page.position`,
     sql`WITH RECURSIVE
       taken (id, position, number) AS MATERIALIZED (${taken} LIMIT ${v.offset} + ${v.limit} + 1),
@@ -118,13 +137,14 @@ const selectPage = (v: Params<CommentPage>, taken: SQL) =>
   )
 
 /** By time a page begins after the last comment of the previous one. */
-const prepareTimed = (order: SQL, isAfter: SQL) =>
-  prepare((v: Params<TimedPage>) =>
+const prepareTimed = (order: SQL, isAfter: SQL, tense: Tense) =>
+  prepare((v: Params<TimedPage & Then>) =>
     selectPage(
       v,
       sql`SELECT ${m.id}, row_number() OVER (ORDER BY ${order}), 0 FROM ${comments} ${m}
-        WHERE ${m.postId} = ${v.postId} AND ${canReadThreadSql(v.postId, v.reader)}
+        WHERE ${m.postId} = ${v.postId} AND ${isTakenSql(v, tense)}
           AND (${m.createdAt}, ${m.id}) ${isAfter} (${v.afterAt}, ${v.afterId}) ORDER BY ${order}`,
+      tense,
     ),
   )
 
@@ -132,53 +152,75 @@ const prepareTimed = (order: SQL, isAfter: SQL) =>
  * By votes a page has the first comments that no earlier page had: votes between two pages move comments past any
  * place in the order. A comment keeps its number, because none is ever removed from the table.
  */
-const prepareVoted = (order: SQL) =>
-  prepare((v: Params<VotedPage>) =>
+const prepareVoted = (order: SQL, tense: Tense) =>
+  prepare((v: Params<VotedPage & Then>) =>
     selectPage(
       v,
       sql`SELECT ${m.id}, row_number() OVER (ORDER BY ${order}), ${m}.number FROM (
           SELECT ${m}.*, row_number() OVER (ORDER BY ${m.seq}) AS number FROM ${comments} ${m}
-          WHERE ${m.postId} = ${v.postId} AND ${canReadThreadSql(v.postId, v.reader)}) ${m}
+          WHERE ${m.postId} = ${v.postId} AND ${isTakenSql(v, tense)}) ${m}
         WHERE ${m}.number <= ${sql.raw(String(limits.page.votedCommentsMax))} AND substr(${v.seen}, ${m}.number, 1) <> '1'
         ORDER BY ${order}`,
+      tense,
     ),
   )
 
-const timedLists = {
-  new: prepareTimed(sql`${m.createdAt} DESC, ${m.id} DESC`, sql`<`),
-  old: prepareTimed(sql`${m.createdAt}, ${m.id}`, sql`>`),
-}
+const prepareTimedLists = (tense: Tense) => ({
+  new: prepareTimed(sql`${m.createdAt} DESC, ${m.id} DESC`, sql`<`, tense),
+  old: prepareTimed(sql`${m.createdAt}, ${m.id}`, sql`>`, tense),
+})
+const timedLists = { now: prepareTimedLists('now'), past: prepareTimedLists('past') }
+
 /** Where the lists by time begin: no comment is before. */
-const beginnings: Record<keyof typeof timedLists, Keyset> = {
+const beginnings: Record<keyof typeof timedLists.now, Keyset> = {
   new: [Number.MAX_SAFE_INTEGER, ''],
   old: [Number.MIN_SAFE_INTEGER, ''],
 }
 
-const votedLists = {
-  best: prepareVoted(sql`(${m.upvotes} - ${m.downvotes}) DESC, ${m.createdAt}, ${m.id}`),
-  top: prepareVoted(sql`${m.upvotes} DESC, ${m.createdAt}, ${m.id}`),
-  controversial: prepareVoted(sql`min(${m.upvotes}, ${m.downvotes}) DESC, ${m.createdAt}, ${m.id}`),
-}
+const prepareVotedLists = (tense: Tense) => ({
+  best: prepareVoted(sql`(${m.upvotes} - ${m.downvotes}) DESC, ${m.createdAt}, ${m.id}`, tense),
+  top: prepareVoted(sql`${m.upvotes} DESC, ${m.createdAt}, ${m.id}`, tense),
+  controversial: prepareVoted(
+    sql`min(${m.upvotes}, ${m.downvotes}) DESC, ${m.createdAt}, ${m.id}`,
+    tense,
+  ),
+})
+const votedLists = { now: prepareVotedLists('now'), past: prepareVotedLists('past') }
 
 /** A list of comments: its order, and what the page before it ended with. */
 export type CommentList =
-  | { sort: keyof typeof timedLists; after: Keyset | null }
-  | { sort: keyof typeof votedLists; seen: string }
+  | { sort: keyof typeof timedLists.now; after: Keyset | null }
+  | { sort: keyof typeof votedLists.now; seen: string }
 
 /**
  * Selects `limit` comments of a thread in the given order, and all their ancestors, so that they
- * form complete trees.
+ * form complete trees. As of a time an order by votes is by those of today.
  */
 export function selectComments(
   postId: string,
   list: CommentList,
-  page: { reader: Reader; limit: number; offset?: number | undefined },
+  {
+    at,
+    offset = 0,
+    ...page
+  }: { reader: Reader; limit: number; offset?: number | undefined; at?: number | undefined },
 ): Statement<CommentPageRow[]> {
-  const request = { postId, ...page, offset: page.offset ?? 0 }
-  if ('seen' in list) return votedLists[list.sort]({ ...request, seen: list.seen })
+  const tense = at === undefined ? 'now' : 'past'
+  const request = { postId, ...page, offset, at: at ?? 0 }
+  if ('seen' in list) return votedLists[tense][list.sort]({ ...request, seen: list.seen })
   const [afterAt, afterId] = list.after ?? beginnings[list.sort]
-  return timedLists[list.sort]({ ...request, afterAt, afterId })
+  return timedLists[tense][list.sort]({ ...request, afterAt, afterId })
 }
+
+/** Selects the id of a post whose thread the reader read then, and reads today. */
+export const selectThreadThen = prepare(
+  ({ id, reader, at }: Params<{ id: string; reader: Reader; at: number }>) =>
+    oneSql(
+      { id: p.id },
+      sql`FROM ${posts} ${p} WHERE ${p.id} = ${id} AND ${p.createdAt} <= ${at} AND ${hasPageSql(p)}
+        AND ${couldReadSql(p.communityId, reader, at)}`,
+    ),
+)
 
 /** Selects the id of a post whose thread the reader reads. */
 export const selectThread = prepare(({ id, reader }: OneValues) =>

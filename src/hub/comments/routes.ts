@@ -16,8 +16,9 @@ import { presentIdempotent, type Route, route } from '../http/route'
 import { findNotWoken, findWithdrawn } from '../inbox/not-woken'
 import { postErrors } from '../posts/actions'
 import { postAnswer, presentPost, presentVersion, versionAnswer } from '../posts/answers'
-import { selectShownPost } from '../posts/queries'
+import { selectShownPost, selectShownPostThen } from '../posts/queries'
 import { listVersions, selectCommentVersions } from '../posts/version-queries'
+import { asOfField, assertPast, atParameter, presentAsOf } from '../rules/as-it-was'
 import { personAnswer, presentAuthor } from '../rules/people'
 import {
   changeComment,
@@ -34,6 +35,7 @@ import {
   selectComment,
   selectComments,
   selectThread,
+  selectThreadThen,
 } from './queries'
 import {
   type Branch,
@@ -119,6 +121,7 @@ const listQuery = z.object({
     .default(limits.page.commentsDefault),
   cursor: z.string().max(commentCursorCharsMax).optional(),
   offset: offsetParameter,
+  at: atParameter,
 })
 
 const listRoute = route({
@@ -129,20 +132,23 @@ const listRoute = route({
   access: 'read',
   rate: 'read',
   query: listQuery,
-  answer: z.object({ comments: z.array(branchAnswer), ...pageFields }),
-  handle: async ({ list, reader, param, query, read }) => {
-    const { sort, limit } = query
+  answer: z.object({ comments: z.array(branchAnswer), ...pageFields, ...asOfField }),
+  handle: async ({ context, list, reader, param, query, read }) => {
+    const { sort, limit, offset, at } = query
+    if (at !== undefined) assertPast(at, context.clock.now())
     const of = readCommentList(list, sort, query.cursor)
     const id = param('id')
     const { answers } = await read({
-      thread: selectThread({ id, reader }),
-      comments: selectComments(id, of, { reader, limit, offset: query.offset }),
+      thread:
+        at === undefined ? selectThread({ id, reader }) : selectThreadThen({ id, reader, at }),
+      comments: selectComments(id, of, { reader, limit, offset, at }),
     })
     const { thread, comments } = answers
     if (!thread) throw commentErrors.unknownPost()
     return {
       comments: buildTree(comments).map(presentBranch),
       ...toPageFields(toCommentCursor(list, of, comments)),
+      ...presentAsOf(at),
     }
   },
 })
@@ -155,21 +161,33 @@ const threadRoute = route({
   tag: 'read',
   access: 'read',
   rate: 'read',
-  query: z.object({ include_comments: z.stringbool().default(false) }),
-  answer: z.object({ post: postAnswer, comments: z.array(branchAnswer).optional() }),
-  handle: async ({ reader, param, query, read }) => {
+  query: z.object({ include_comments: z.stringbool().default(false), at: atParameter }),
+  answer: z.object({
+    post: postAnswer,
+    comments: z.array(branchAnswer).optional(),
+    ...asOfField,
+  }),
+  handle: async ({ context, reader, param, query, read }) => {
     const id = param('id')
-    const page = { reader, limit: limits.page.commentsDefault }
+    const { at } = query
+    if (at !== undefined) assertPast(at, context.clock.now())
+    const page = { reader, limit: limits.page.commentsDefault, at }
     const { answers } = await read({
-      post: selectShownPost({ id, reader }),
+      post:
+        at === undefined
+          ? selectShownPost({ id, reader })
+          : selectShownPostThen({ id, reader, at }),
       comments: query.include_comments
         ? selectComments(id, { sort: 'best', seen: '' }, page)
         : null,
     })
     const { post, comments } = answers
     if (!post) throw postErrors.unknownPost()
-    if (!comments) return { post: presentPost(post) }
-    return { post: presentPost(post), comments: buildTree(comments).map(presentBranch) }
+    return {
+      post: presentPost(post),
+      ...(comments && { comments: buildTree(comments).map(presentBranch) }),
+      ...presentAsOf(at),
+    }
   },
 })
 

@@ -11,6 +11,7 @@ import type { Actor } from '../contract/hub'
 import { communityTag, memberTag } from '../contract/live-event'
 import type { ActionContext } from '../database/action-context'
 import { insertAdminEntry, recordAdminAction, recordIfChanged } from '../database/admin-log-queries'
+import { keepVisibility } from '../database/past-access-queries'
 import { type IdempotentResult, runOnce } from '../database/run-once'
 import { changeAccess } from '../live/live-publisher'
 import { setPicture } from '../media/actions'
@@ -269,6 +270,7 @@ export async function changeCommunity(
   const isNarrower = visibilities.indexOf(visibility) > visibilities.indexOf(community.visibility)
   await changeAccess(context, isNarrower ? [communityTag(community.id)] : [], () =>
     batch(context.db, {
+      visibility: keepVisibility(community.id, visibility, context.clock.now()),
       community: updateCommunity(community.id, fields),
       entry: createEntry(context, manager, 'community.change', community, {
         before: toSettings(community),
@@ -379,7 +381,10 @@ export async function removeMember(
   if (!member) throw communityErrors.unknownMember()
   const { isRemoved } = await changeAccess(context, [memberTag(community.id, member.id)], () =>
     batch(context.db, {
-      isRemoved: deleteMember(community.id, member.id, manager.role !== 'admin'),
+      ...deleteMember(community.id, member.id, {
+        keepsLast: manager.role !== 'admin',
+        now: context.clock.now(),
+      }),
       entry: createEntry(context, manager, 'community.remove_member', community, {
         before: { account: member.id, role: member.role },
       }),

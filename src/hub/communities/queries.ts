@@ -16,6 +16,7 @@ import { insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, CommunityId } from '../../shared/ids'
 import { omit } from '../../shared/omit'
 import { toSearchColumns } from '../../shared/search-text'
+import { keepMemberships } from '../database/past-access-queries'
 import { mayModerateSql } from '../rules/moderator-sql'
 import { canReadSql, isShownSql, readerPlaceSql } from '../rules/readable-sql'
 import { accounts } from '../schema/accounts'
@@ -204,26 +205,22 @@ export const saveMember = (member: NewMember, by: AccountId | null): Statement<b
 }
 
 /**
- * Removes a member; answers whether it did.
+ * Removes a member, and keeps until when it was one; answers whether it did.
  *
  * @param keepsLast whether the last moderator stays
  */
 export const deleteMember = (
   communityId: CommunityId,
   accountId: AccountId,
-  keepsLast: boolean,
-): Statement<boolean> =>
-  writeChanges(
-    orm
-      .delete(communityMembers)
-      .where(
-        and(
-          eq(communityMembers.communityId, communityId),
-          eq(communityMembers.accountId, accountId),
-          keepsLast ? sql`NOT ${isLastModeratorSql(communityId, accountId)}` : undefined,
-        ),
-      ),
-  )
+  { keepsLast, now }: { keepsLast: boolean; now: number },
+): { membership: Statement<void>; isRemoved: Statement<boolean> } => {
+  const which = sql`${communityMembers.communityId} = ${communityId} AND ${communityMembers.accountId} = ${accountId}
+    ${keepsLast ? sql`AND NOT ${isLastModeratorSql(communityId, accountId)}` : sql``}`
+  return {
+    membership: keepMemberships(which, now),
+    isRemoved: writeChanges(orm.delete(communityMembers).where(which)),
+  }
+}
 
 const moderatorFields = { name: a.name, kind: a.kind, isOfHub: flag(sql`is_of_hub`) }
 

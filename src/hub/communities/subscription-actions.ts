@@ -28,6 +28,10 @@ export const subscriptionErrors = {
       'Your own feed requires your key.',
       'Leave out filter to read all posts.',
     ),
+  notKept: () =>
+    new AppError('VALIDATION', 'What you followed at an earlier time is not kept.', {
+      hint: 'Leave out filter, or at.',
+    }),
   ownAccount: () => new AppError('VALIDATION', "You can't follow your own account."),
   tooManyCommunities: () =>
     new AppError('CONFLICT', `You subscribe to ${subscriptionLimits.perAccountMax} communities.`, {

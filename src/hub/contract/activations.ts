@@ -49,6 +49,8 @@ export interface ClaimedItem {
   savedBy?: string | null
   /** Of a message: those that models see. */
   images?: SeenImage[]
+  /** What the owner of a trigger asks: the content, or the post, is data that another service sent. Null: these ask. */
+  request?: string | null
 }
 
 /** A comment that joined a run while it ran. */

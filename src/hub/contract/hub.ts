@@ -21,6 +21,7 @@ import type {
 } from './calls'
 import type { SweepApi } from './exploration'
 import type { DefinitionChangeApi } from './models'
+import type { CommunityPage, RunSummary, WatchSession } from './resources'
 import type { AccountKind, ClosedCommunity, Person, TextMark, Thread, ThreadPost } from './threads'
 
 /**
@@ -36,6 +37,7 @@ export type * from './budgets'
 export type * from './calls'
 export type * from './exploration'
 export type * from './models'
+export type * from './resources'
 export type * from './threads'
 
 /** The account that performs an action and, for a running agent, its activation and tool call. */
@@ -269,6 +271,45 @@ export interface GrantApi {
   ): Promise<void>
 }
 
+/** What programs of accounts read and watch over MCP, beside `ConversationApi`. */
+export interface ResourceApi {
+  /**
+   * Returns a page of the threads that an account reads, newest first.
+   *
+   * @throws VALIDATION for an unknown cursor
+   */
+  listThreads(
+    actor: Actor,
+    page: { cursor: string | undefined; limit: number },
+  ): Promise<{ posts: ThreadPost[]; next: string | null }>
+  /** Throws NOT_FOUND. */
+  readCommunityPage(actor: Actor, name: string, postsMax: number): Promise<CommunityPage>
+  /** Throws NOT_FOUND. */
+  readRun(actor: Actor, id: string): Promise<RunSummary>
+  /** Returns the names that begin so, of accounts or of communities that the actor reads, in order. */
+  listNames(
+    actor: Actor,
+    kind: 'account' | 'community',
+    search: { prefix: string; limit: number },
+  ): Promise<string[]>
+  /** Subscribes a session to a thread. Repeating changes nothing. Throws NOT_FOUND, RATE_LIMITED. */
+  subscribeToThread(actor: Actor, session: WatchSession, postId: PostId): Promise<void>
+  unsubscribeFromThread(session: WatchSession, postId: PostId): Promise<void>
+  /**
+   * Watches the threads of a session: those that it has, and those that it subscribes to meanwhile.
+   *
+   * @param listeners `onEnd` is called once, when access has changed, the hub stops, or a connection broke: whoever
+   *   still may watches again
+   * @returns what ends it
+   * @throws RATE_LIMITED
+   */
+  watchThreads(
+    actor: Actor,
+    session: WatchSession,
+    listeners: { onUpdate(postId: PostId): void; onEnd(): void },
+  ): Promise<() => void>
+}
+
 export interface RunningActivation extends Person {
   postId: PostId | null
   task: Task
@@ -298,7 +339,12 @@ export interface RunAttemptApi {
   ): Promise<{ activation: RunningActivation | null; isKeyValid: boolean }>
 }
 
-export type HubApi = ActivationApi & SweepApi & ConversationApi & GrantApi & DefinitionChangeApi
+export type HubApi = ActivationApi &
+  SweepApi &
+  ConversationApi &
+  GrantApi &
+  ResourceApi &
+  DefinitionChangeApi
 
 /**
  * Tags whose sockets were closed a moment ago. A request that was allowed before a change of access can

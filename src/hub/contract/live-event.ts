@@ -23,6 +23,12 @@ export type LiveEvent =
 /** State of what is watched in the database when its socket opens. */
 export type LiveSnapshot = ThreadSnapshot | FeedSnapshot
 
+/** The threads of a session, sent to its watchers when they connect and when it changes. */
+export interface SubscriptionList {
+  type: 'subscriptions'
+  post_ids: string[]
+}
+
 interface FeedSnapshot {
   /** Id of the newest post; null for none. */
   newest: string | null
@@ -43,6 +49,19 @@ export const feedTopic = 'feed'
 
 /** Returns the topic of a thread. */
 export const postTopic = (postId: string): string => `post:${postId}`
+
+const sessionPrefix = 'session:'
+
+/**
+ * Returns the topic of the threads that programs of an account subscribe to with one key and session id. Both parts
+ * are hashes, so that the object which stores it knows no account, key or session.
+ */
+export const sessionTopic = (owner: string, session: string): string =>
+  `${sessionPrefix}${owner}:${session}`
+
+/** Returns the hash of the account of a session's topic; null: it is another topic. */
+export const readSessionOwner = (topic: string): string | null =>
+  topic.startsWith(sessionPrefix) ? (topic.split(':')[1] ?? null) : null
 
 /** Code with which a socket is closed whose watcher may read less than when it was opened. */
 export const watcherEndedCode = 4403

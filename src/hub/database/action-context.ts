@@ -11,8 +11,10 @@ import type {
   ToolCatalog,
 } from '../contract/hub'
 import type { LiveSnapshot, SocketOwner } from '../contract/live-event'
+import type { MailSender } from '../contract/mail'
 import type { PushSender } from '../contract/push'
-import type { HookSecrets } from '../contract/review-hooks'
+import type { TriggerSecrets } from '../contract/triggers'
+import type { WebhookSender } from '../contract/webhooks'
 
 /** Publishes events to the live watchers of a topic such as `post:<id>`. Delivery is best effort. */
 export interface LivePublisher {
@@ -22,14 +24,22 @@ export interface LivePublisher {
    * Opens a WebSocket on the topic; its first message is the snapshot. Absent where live updates are
    * not available.
    *
+   * @param snapshot null for a session, whose first message is its threads
    * @param tags of `toWatcherTags`, by which `disconnect` finds it
    */
   connect?(
     topic: string,
-    snapshot: LiveSnapshot,
+    snapshot: LiveSnapshot | null,
     request: Request,
     tags?: string[],
   ): Promise<Response>
+  /**
+   * Adds a thread to those of a session, or removes it; sockets on the session's topic receive the new list. Absent
+   * where live updates are not available.
+   *
+   * @returns false: the session has as many as it may
+   */
+  changeSubscription?(topic: string, postId: string, isWanted: boolean): Promise<boolean>
   /** Closes the sockets with any of the tags, on all topics. */
   disconnect?(tags: string[]): Promise<void>
   /** Closes all sockets with 1001. */
@@ -56,7 +66,9 @@ export interface ActionContext {
   scheduler: SchedulerApi
   live: LivePublisher
   push: PushSender
-  hookSecrets: HookSecrets
+  webhooks: WebhookSender
+  triggerSecrets: TriggerSecrets
+  mail: MailSender
   /** The model providers that admins set up. */
   models: ModelStore
   /** Tools that policies may name. */

@@ -370,7 +370,8 @@ async function adaptRequest(
   const body = isAdapted ? adaptBody(operation, route, given, params) : (given ?? undefined)
   if (agentId !== undefined) await acting.act(c, route, agentId, body)
   replaceRequest(c, url, isAdapted || agentId !== undefined ? body : undefined)
-  if (route.route.method !== 'get' && !route.route.body && !route.route.takesImage) dropBody(c)
+  const { method, body: needed, takesImage, takesDelivery } = route.route
+  if (method !== 'get' && !needed && !takesImage && !takesDelivery) dropBody(c)
   return { page, isFlat }
 }
 
@@ -381,7 +382,8 @@ async function readBody(
 ): Promise<Json | null | undefined> {
   const { raw } = c.req
   if (route.takesImage) await takeFile(c)
-  if (route.takesImage || route.rate === 'upload' || route.method === 'get') return null
+  if (route.takesImage || route.takesDelivery) return null
+  if (route.rate === 'upload' || route.method === 'get') return null
   if (raw.body === null) return undefined
   const bytes = await readBoundedBody(raw, bodyLimitsByKind.json)
   c.req.raw = new Request(raw, { body: bytes })

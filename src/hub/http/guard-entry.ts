@@ -1,6 +1,6 @@
 import type { Context, Handler, MiddlewareHandler } from 'hono'
 import { matchedRoutes } from 'hono/route'
-import { bodyLimits, media, type RateClass, rateLimits } from '../../shared/config'
+import { bodyLimits, media, type RateClass, rateLimits, triggerLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import { noteStorageFull } from '../../shared/db/database-fault'
 import type { AccountId } from '../../shared/ids'
@@ -32,7 +32,7 @@ export interface EntryRule {
   rate: RateClass | ((c: Context<HubEnv>) => RateClass)
   /**
    * `upload`, `image`: what the handler reads itself, after it has authenticated the sender. `model`: JSON of a request
-   * to a model, with pictures. `unneeded`: of any type, checked by the handler. `secret`: a short form, which is read also when the address has to wait.
+   * to a model, with pictures. `unneeded`, `delivery`: of any type, checked by the handler. `secret`: a short form, which is read also when the address has to wait.
    */
   body: BodyKind
   /**
@@ -42,7 +42,16 @@ export interface EntryRule {
   shows?: (c: Context<HubEnv>) => string | undefined | Promise<string | undefined>
 }
 
-type BodyKind = 'none' | 'unneeded' | 'form' | 'secret' | 'json' | 'model' | 'upload' | 'image'
+type BodyKind =
+  | 'none'
+  | 'unneeded'
+  | 'delivery'
+  | 'form'
+  | 'secret'
+  | 'json'
+  | 'model'
+  | 'upload'
+  | 'image'
 
 const {
   formBytesMax,
@@ -58,6 +67,7 @@ const {
 export const bodyLimitsByKind: Record<BodyKind, { bytesMax: number; readMs: number }> = {
   none: { bytesMax: jsonBytesMax, readMs },
   unneeded: { bytesMax: jsonBytesMax, readMs },
+  delivery: { bytesMax: triggerLimits.bodyBytesMax, readMs },
   form: { bytesMax: formBytesMax, readMs },
   secret: { bytesMax: secretFormBytesMax, readMs },
   json: { bytesMax: jsonBytesMax, readMs },
@@ -86,10 +96,13 @@ interface DeclaredRoute {
   rate: RateClass
   body?: unknown
   takesImage?: boolean
+  takesDelivery?: boolean
 }
 
-function findBodyKind({ method, rate, body, takesImage }: DeclaredRoute): BodyKind {
+function findBodyKind(route: DeclaredRoute): BodyKind {
+  const { method, rate, body, takesImage, takesDelivery } = route
   if (takesImage) return 'image'
+  if (takesDelivery) return 'delivery'
   if (body === undefined) return method === 'get' ? 'none' : 'unneeded'
   return rate === 'upload' ? 'upload' : 'json'
 }
@@ -402,10 +415,11 @@ async function readEntryBody(c: Context<HubEnv>, { body: kind }: EntryRule): Pro
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (request.body === null || isRead || kind === 'none' || kind === 'upload') return
   const bytes = await readBoundedBody(request, bodyLimit)
-  if (bytes.length > 0 && kind !== 'unneeded') requireBodyType(c, isFormKind(kind))
+  const isAnyType = kind === 'unneeded' || kind === 'delivery'
+  if (bytes.length > 0 && !isAnyType) requireBodyType(c, isFormKind(kind))
   if (isFormKind(kind)) {
     requireUtf8Form(bytes, request.headers.get('content-type'))
-  } else if (kind !== 'unneeded') {
+  } else if (!isAnyType) {
     requireSmallJson(bytes)
     decodeUtf8(bytes)
   }

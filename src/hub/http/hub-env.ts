@@ -43,6 +43,8 @@ export interface RouteSummary {
   access: Access
   /** Its body is an image. */
   takesImage: boolean
+  /** Its body is of another service. */
+  takesDelivery: boolean
   getExample(): Example
 }
 

@@ -165,7 +165,8 @@ const nameList = (path: string, query: unknown): string =>
 async function parseInput(c: Context<HubEnv>, route: Route): Promise<Input> {
   try {
     const value = route.body && (await readBody(c, route))
-    if (!route.body && !route.takesImage && route.method !== 'get') await requireNoFields(c)
+    const isRead = route.takesImage || route.takesDelivery || route.method === 'get'
+    if (!route.body && !isRead) await requireNoFields(c)
     return {
       query: route.query && parse(route.query, readQuery(c), 'query'),
       body: route.body && parse(route.body, value, 'body'),

@@ -93,11 +93,17 @@ function describeRoute(route: DescribedRoute, schemas: DescribedApi['schemas']):
     ],
     ...(route.body ? { requestBody: describeBody(route, route.body, schemas) } : {}),
     ...(route.takesImage ? { requestBody: imageBody } : {}),
+    ...(route.takesDelivery ? { requestBody: deliveryBody } : {}),
     responses: {
-      [route.status]: {
-        description: 'Success.',
-        content: { 'application/json': { schema: describeAnswer(route, schemas) } },
-      },
+      ...Object.fromEntries(
+        listStatuses(route).map((status) => [
+          status,
+          {
+            description: status === route.status ? 'Success.' : 'Success. Nothing was started.',
+            content: { 'application/json': { schema: describeAnswer(route, schemas) } },
+          },
+        ]),
+      ),
       default: {
         description: 'Error.',
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
@@ -114,14 +120,15 @@ function describeRoute(route: DescribedRoute, schemas: DescribedApi['schemas']):
 export function describeForClient(routes: DescribedRoute[]) {
   const schemas: DescribedApi['schemas'] = {}
   const toOptional = (schema: z.ZodType | undefined) => (schema ? toSchema(schema, schemas) : null)
-  const described = routes.map(({ method, path, summary, query, body, takesImage, answer }) => ({
-    method,
-    path,
-    summary,
-    query: toOptional(query),
-    body: toOptional(body),
-    takesImage: takesImage === true,
-    answer: toSchema(answer, schemas),
+  const described = routes.map((route) => ({
+    method: route.method,
+    path: route.path,
+    summary: route.summary,
+    query: toOptional(route.query),
+    body: toOptional(route.body),
+    takesImage: route.takesImage === true,
+    takesDelivery: route.takesDelivery === true,
+    answer: toSchema(route.answer, schemas),
   }))
   return { routes: described, schemas }
 }
@@ -132,6 +139,17 @@ const imageBody = {
   content: Object.fromEntries(
     ['image/png', 'image/jpeg', 'image/webp', 'image/gif'].map((type) => [type, {}]),
   ),
+}
+
+/** Another service sends any JSON, or a form with JSON in one of its fields. */
+const deliveryBody = {
+  required: true,
+  content: {
+    'application/json': { schema: {} },
+    'application/x-www-form-urlencoded': {
+      schema: { type: 'object', properties: { payload: { type: 'string' } } },
+    },
+  },
 }
 
 /** Describes a body. It is required unless all its fields are optional. */
@@ -148,6 +166,9 @@ function describeBody(
     },
   }
 }
+
+const listStatuses = ({ status, idleStatus }: DescribedRoute): number[] =>
+  idleStatus === undefined ? [status] : [status, idleStatus]
 
 function describeAnswer(route: DescribedRoute, schemas: DescribedApi['schemas']): Json {
   const { answer, isBare } = route
@@ -270,7 +291,13 @@ export const exampleRequests: Readonly<Record<string, ExampleRequest>> = {
   'POST /import': {
     body: [{ post: { id: 'a1', title: 'Caching', author: 'mira' }, comments: [] }],
   },
-  'POST /review-hooks/:id/deliveries': { body: { action: 'submitted' } },
+  'POST /triggers': {
+    body: {
+      community: 'general',
+      template: 'Deployed {{ app }}: {{ version }}',
+      verify: 'standard',
+    },
+  },
   'GET /backup/rows': { query: 'backup=BACKUP_ID&table=posts' },
   'GET /backup/objects': { query: 'backup=BACKUP_ID' },
   'POST /budgets': { body: { scope: 'hub', period: 'week', limit_microusd: 20_000_000 } },
@@ -498,6 +525,7 @@ export const toSummaries = (routes: DescribedRoute[]): RouteSummary[] =>
       tag,
       access,
       takesImage: route.takesImage === true,
+      takesDelivery: route.takesDelivery === true,
       getExample: () => (example ??= createExample(route)),
     }
   })

@@ -43,6 +43,8 @@ export interface Route {
   tag: ApiTag
   access: Access
   status: 200 | 201 | 202
+  /** The status of an answer to what starts nothing, such as what was sent before. */
+  idleStatus?: 200
   /** The limit that counts calls; `upload` also allows a long body. */
   rate: RateClass
   query?: z.ZodType
@@ -51,6 +53,8 @@ export interface Route {
   answer: z.ZodObject
   /** The body is an image, of any media type: the handler reads it with `readImage`. */
   takesImage?: boolean
+  /** The body is of another service, of any type: the handler reads its bytes, which are in memory. */
+  takesDelivery?: boolean
   /** An account that nobody has claimed yet can make the call. */
   allowsUnclaimed?: boolean
   /** Writes nothing that others read, so that a muted account can make the call. */

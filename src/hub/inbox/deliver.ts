@@ -5,9 +5,12 @@ import type { Actor } from '../contract/hub'
 import type { ActionContext } from '../database/action-context'
 import { type IdempotentRequest, type IdempotentResult, runOnce } from '../database/run-once'
 import { selectIsTopicWatched } from '../live/queries'
+import { deferMail } from '../mail/send-actions'
 import { replyLimitConstraints } from '../rules/reply-limits'
 import { writingConstraints } from '../rules/writing'
 import { actorReader } from '../viewers/reader'
+import { queueText } from '../webhooks/queue-queries'
+import { deferDeliveries } from '../webhooks/send-actions'
 import {
   contributionConstraints,
   countRefusedMentions,
@@ -40,6 +43,8 @@ export interface Message {
   newsAt: number | null
   /** The topic whose watchers are notified; null for none. */
   topic: string | null
+  /** What the author asks where the texts are data of another service; absent: the texts ask. */
+  request?: string
   /** Whether agents were asked in the thread, which a person's comment can reach without their names. */
   hasRuns?: boolean
 }
@@ -53,6 +58,7 @@ export type Delivered<Answer> = IdempotentResult<
     readonly stopped: Statement<StoppedRun[]> | null
     readonly withdrawn: Statement<WithdrawnQuestion[]> | null
     readonly isWatched: Statement<boolean> | null
+    readonly isQueued: Statement<boolean>
   }
 >
 
@@ -89,6 +95,7 @@ export async function deliver<Answer>(
         mentions: names.length > 0 ? insertMentions(source, names) : null,
         items,
         isPushed: itemIds.length > 0 ? queuePushes(itemIds, source.at) : null,
+        isQueued: queueText({ ...source, now: source.at, itemIds }),
         stop: stop?.writes ?? [],
         wakeResults: selectWakeResults(itemIds, source.at),
         unreached: names.length > 0 ? selectUnreached(toMentionedNames(message, names)) : null,
@@ -106,6 +113,8 @@ export async function deliver<Answer>(
   if (canWake) context.defer(wakeAgents(context, [...woken, ...ending], disarmed, newsAt))
   else if (newsAt !== null) context.defer(context.scheduler.announceNews(newsAt))
   deferPushes(context, done.results?.isPushed ?? false)
+  deferMail(context, done.results?.isQueued)
+  deferDeliveries(context, done.results?.isQueued)
   const running = stopped.filter(({ isParked }) => !isParked)
   if (running.length > 0) context.defer(cancelRuns(context, running))
   return done
@@ -165,12 +174,13 @@ const cancelRuns = ({ agents }: ActionContext, runs: StoppedRun[]): Promise<unkn
  */
 function createItems(
   { clock }: ActionContext,
-  { actor, source, replyTo }: Message,
+  { actor, source, replyTo, request: asked }: Message,
   names: string[],
   reach: Reach | null,
 ): { items: Statement<void>[]; itemIds: InboxItemId[] } {
+  const request = asked ?? null
   const { kind: authorKind, activationId, hasReadUntrusted: isUntrusted = false } = actor
-  const delivery = { ...source, authorKind, activationId, isUntrusted }
+  const delivery = { ...source, authorKind, activationId, isUntrusted, request }
   const mentioned = names.map((name) => ({ id: clock.newId<InboxItemId>(), name }))
   const itemIds = mentioned.map(({ id }) => id)
   const items: Statement<void>[] = []

@@ -219,6 +219,8 @@ interface Delivery extends PostedContent {
   /** The activation in which an agent writes: its requesters are those of the items. */
   activationId: ActivationId | null
   isUntrusted: boolean
+  /** What the author asks where the text is data of another service; null: the text asks. */
+  request: string | null
 }
 
 /** Columns of an inbox item that come from its post or comment. */
@@ -229,6 +231,7 @@ const itemOf = (source: Params<Delivery>) => ({
   createdAt: source.at,
   requesters: requestersOfRunSql(source.activationId),
   isUntrusted: source.isUntrusted,
+  request: source.request,
 })
 
 /** The requesters of an activation, to pass on; null without one. */

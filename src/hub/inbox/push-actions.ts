@@ -113,18 +113,26 @@ const shorten = (text: string): string => {
   return shortenText(line, bodyCharsMax)
 }
 
+/** What an inbox item notifies its account of. */
+type Notified = Omit<DueMessage, 'itemId' | 'content' | 'from'> & { from: string | null }
+
 /** Returns the path that an inbox item is about. */
-function toPath({ kind, postId, commentId, conversationId }: DueMessage): string {
+function toPath({ kind, postId, commentId, conversationId }: Notified): string {
   if (kind === 'approval') return '/approvals'
   if (conversationId !== null) return `/dm/${encodeURIComponent(conversationId)}`
   if (postId === null) return '/inbox'
   return commentId === null ? postPath(postId) : commentPath(postId, commentId)
 }
 
-const composeOne = (due: DueMessage): PushMessage => ({
+/** Returns what happened, as one line, and where it is. */
+export const describeNotification = (due: Notified): { title: string; path: string } => ({
   title: titles[due.kind](due.from === null ? 'The hub' : `@${due.from}`),
-  body: shorten(due.content),
   path: toPath(due),
+})
+
+const composeOne = (due: DueMessage): PushMessage => ({
+  ...describeNotification(due),
+  body: shorten(due.content),
   tag: due.itemId,
 })
 

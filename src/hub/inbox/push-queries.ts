@@ -16,17 +16,11 @@ import {
 import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, InboxItemId } from '../../shared/ids'
 import { unfiltered } from '../database/unfiltered-sql'
+import { notificationKindSql } from '../rules/notification-sql'
 import { canAccountReadSql } from '../rules/readable-sql'
 import { isUnreadSql, itemTextSql } from '../rules/shown-sql'
 import { accounts, apiKeys } from '../schema/accounts'
-import {
-  inboxItems,
-  type PushDevice,
-  type PushKind,
-  pushDevices,
-  pushQueue,
-  pushSettings,
-} from '../schema/inbox'
+import { inboxItems, type PushDevice, pushDevices, pushQueue, pushSettings } from '../schema/inbox'
 import { posts } from '../schema/posts'
 import { isAccountShutOutSql } from '../viewers/ban-sql'
 import { prepareForViewer, viewer, viewerCte } from '../viewers/queries'
@@ -131,12 +125,7 @@ const a = alias(accounts, 'a')
 const f = alias(accounts, 'f')
 const p = alias(posts, 'p')
 
-/** What an inbox item `i` reaches its account for; NULL: it is shown in the inbox only. */
-const kindSql = sql<PushKind>`CASE
-  WHEN ${i.type} = 'dm' THEN 'dm'
-  WHEN ${i.type} = 'approval_request' THEN 'approval'
-  WHEN ${i.type} IN ('reply', 'comment') AND ${f.kind} = 'agent' THEN 'run'
-  WHEN ${i.type} IN ('mention', 'reply', 'comment') THEN 'mention' END`
+const kindSql = notificationKindSql(i, f)
 
 /** Queues the items `i` for the devices of their accounts; a hub without devices reads no row for it. */
 const queueSql = (now: SQLWrapper, fromItems: SQL): SQL =>

@@ -8,9 +8,12 @@ import {
   hasTooManySockets,
   type LiveEvent,
   type LiveSnapshot,
+  readSessionOwner,
+  type SubscriptionList,
   watcherEndedCode,
 } from '../contract/live-event'
 import { readLiveRequest, upgradeErrors } from './live-request'
+import { SessionStore } from './session-store'
 
 /** Limits of `RecentEvents`; times are in milliseconds. */
 interface RecentLimits {
@@ -70,12 +73,14 @@ export class RecentEvents {
 
 /**
  * Sends the events of a topic to the open sockets of that topic. One of a fixed number of objects, each
- * with many topics such as `post:<id>`. It stores nothing: the sockets hibernate with their topic as tag,
- * and only events that a new watcher could miss are kept in memory.
+ * with many topics such as `post:<id>`. Of events it stores nothing: the sockets hibernate with their topic as tag,
+ * and only events that a new watcher could miss are kept in memory. It stores which threads a session of MCP subscribes
+ * to, because such a session has no connection that lasts.
  */
 export class LiveObject extends DurableObject {
   #recent = new RecentEvents(liveLimits)
   readonly #closed = new ClosedTags(liveLimits.closedMs)
+  readonly #sessions = new SessionStore(this.ctx.storage.sql)
 
   constructor(ctx: DurableObjectState, env: unknown) {
     super(ctx, env as never)
@@ -94,6 +99,37 @@ export class LiveObject extends DurableObject {
     const text = JSON.stringify(event)
     for (const socket of sockets) send(socket, text)
     return true
+  }
+
+  /**
+   * Adds a thread to those of a session, or removes it. Called by the hub only.
+   *
+   * @returns false: the session has as many as it may
+   */
+  async changeSubscription(topic: string, postId: string, isWanted: boolean): Promise<boolean> {
+    const owner = readSessionOwner(topic)
+    if (owner === null) return false
+    const change = { topic, owner, postId, isWanted }
+    const isDone = this.#sessions.change(change, Date.now())
+    for (const socket of this.ctx.getWebSockets(topic)) this.#sendSubscriptions(socket, topic)
+    if ((await this.ctx.storage.getAlarm()) === null) {
+      await this.ctx.storage.setAlarm(Date.now() + liveLimits.sessionMs)
+    }
+    return isDone
+  }
+
+  /** Deletes sessions that were not used for long. */
+  override async alarm(): Promise<void> {
+    const isEmpty = this.#sessions.deleteUnused(Date.now() - liveLimits.sessionMs)
+    if (!isEmpty) await this.ctx.storage.setAlarm(Date.now() + liveLimits.sessionMs)
+  }
+
+  #sendSubscriptions(socket: WebSocket, topic: string): void {
+    const list: SubscriptionList = {
+      type: 'subscriptions',
+      post_ids: this.#sessions.use(topic, Date.now()),
+    }
+    send(socket, JSON.stringify(list))
   }
 
   /** Returns how many sockets of an account or address are open. Called by the hub only. */
@@ -138,7 +174,8 @@ export class LiveObject extends DurableObject {
     }
     const { 0: client, 1: server } = new WebSocketPair()
     this.ctx.acceptWebSocket(server, [topic, ...tags])
-    this.#sendSnapshot(server, topic, snapshot)
+    if (snapshot) this.#sendSnapshot(server, topic, snapshot)
+    else this.#sendSubscriptions(server, topic)
     return new Response(null, { status: 101, webSocket: client })
   }
 

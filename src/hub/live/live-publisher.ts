@@ -29,6 +29,8 @@ export function createLivePublisher(
     },
     connect: (topic, snapshot, request, tags = []) =>
       getObject(topic).fetch(toLiveRequest({ topic, snapshot, tags }, request)),
+    changeSubscription: (topic, postId, isWanted) =>
+      getObject(topic).changeSubscription(topic, postId, isWanted),
     disconnect: async (tags) => {
       await Promise.all(listObjects().map((object) => object.disconnect(tags)))
     },

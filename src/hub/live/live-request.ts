@@ -31,7 +31,7 @@ export const upgradeErrors = {
 
 /** Returns the upgrade request for a live object, with topic, snapshot and tags in the query. */
 export function toLiveRequest(
-  { topic, snapshot, tags }: { topic: string; snapshot: LiveSnapshot; tags: string[] },
+  { topic, snapshot, tags }: { topic: string; snapshot: LiveSnapshot | null; tags: string[] },
   request: Request,
 ): Request {
   const query = new URLSearchParams({
@@ -45,7 +45,7 @@ export function toLiveRequest(
 /** Returns topic, snapshot and tags of a request made by `toLiveRequest`. */
 export function readLiveRequest(request: Request): {
   topic: string
-  known: LiveSnapshot
+  known: LiveSnapshot | null
   tags: string[]
 } {
   const query = new URL(request.url).searchParams

@@ -18,6 +18,8 @@ import {
 import { armSweep, wakeAgents } from '../inbox/deliver'
 import { deferPushes } from '../inbox/push-actions'
 import { queuePushes } from '../inbox/push-queries'
+import { queueNotifications } from '../mail/queue-queries'
+import { deferMail } from '../mail/send-actions'
 import { assertNoCredentials } from '../rules/credential-patterns'
 import { presentPerson } from '../rules/people'
 import type { PersonAnswer } from '../rules/people-sql'
@@ -199,6 +201,7 @@ async function deliver(
         : cutText(describeImages(content), limits.directMessage.previewChars),
     }),
     isPushed: queuePushes([itemId], now),
+    isMailed: queueNotifications([itemId], now),
   }
   const token = isTask ? await armSweep(context) : null
   const done = await runOnce(db, once, {
@@ -209,6 +212,7 @@ async function deliver(
   })
   if (isTask) context.defer(wakeAgents(context, [{ accountId: peer.id }], token))
   deferPushes(context, done.results?.isPushed)
+  deferMail(context, done.results?.isMailed)
   return done
 }
 

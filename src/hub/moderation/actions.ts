@@ -24,6 +24,8 @@ import { bans } from '../schema/communities'
 import type { ModerationAction } from '../schema/moderation'
 import { insertBan } from '../viewers/ban-sql'
 import { actorReader } from '../viewers/reader'
+import { queueReport } from '../webhooks/queue-queries'
+import { deferDeliveries } from '../webhooks/send-actions'
 import {
   type ActionRow,
   type ContentAction,
@@ -350,11 +352,12 @@ const hourMs = 3_600_000
  *   RATE_LIMITED
  */
 export async function reportContent(
-  { db, clock, settings }: ActionContext,
+  context: ActionContext,
   actor: Actor,
   on: ContentRef,
   { reason }: ReasonInput,
 ): Promise<IdempotentResult<ReportRow>> {
+  const { db, clock, settings } = context
   assertNoCredentials({ reason }, settings)
   const target = await run(db, selectTarget(on.kind, on.id, actorReader(actor)))
   if (!target || target.isDeleted || target.removalId !== null) {
@@ -376,7 +379,7 @@ export async function reportContent(
   }
   const { id, postId, commentId, createdAt } = answer
   const once = { accountId, key, action: 'reports.create', input: { ...on, reason } }
-  return runOnce(db, once, {
+  const done = await runOnce(db, once, {
     now,
     answer,
     statements: {
@@ -390,9 +393,12 @@ export async function reportContent(
         accountId,
         communityId: target.communityId,
       }),
+      isQueued: queueReport(id, now),
     },
     constraints: moderationConstraints,
   })
+  deferDeliveries(context, done.results?.isQueued)
+  return done
 }
 
 /**

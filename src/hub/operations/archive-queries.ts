@@ -15,6 +15,7 @@ import {
 } from '../schema/audit'
 import { usageEvents } from '../schema/budgets'
 import { pushedBranches, receivedReviews } from '../schema/definitions'
+import { triggerDeliveries } from '../schema/triggers'
 
 export const dayMs = 86_400_000
 
@@ -55,11 +56,14 @@ const oldReviews = (day: number): SQL =>
 const oldBranches = (day: number): SQL =>
   sql`${pushedBranches} WHERE ${pushedBranches.pushedAt} < ${day * dayMs}`
 
+const oldDeliveries = (day: number): SQL =>
+  sql`${triggerDeliveries} WHERE ${triggerDeliveries.at} < ${day * dayMs}`
+
 const hasOldSql = (cutoffs: Cutoffs): SQL => sql`CASE ${p.kind}
   WHEN 'traces' THEN EXISTS (SELECT 1 FROM ${oldTraces(sql`${p.afterId}`, cutoffs.traces)})
   WHEN 'audit' THEN EXISTS (SELECT 1 FROM ${oldCalls(sql`${p.afterAt}`, sql`${p.afterId}`, cutoffs.audit)})
   WHEN 'reviews' THEN EXISTS (SELECT 1 FROM ${oldReviews(cutoffs.reviews)})
-    OR EXISTS (SELECT 1 FROM ${oldBranches(cutoffs.reviews)})
+    OR EXISTS (SELECT 1 FROM ${oldBranches(cutoffs.reviews)}) OR EXISTS (SELECT 1 FROM ${oldDeliveries(cutoffs.reviews)})
   ELSE EXISTS (SELECT 1 FROM ${usageEvents} WHERE ${usageEvents.createdAt} < ${cutoffs.usage * dayMs}) END`
 
 /**
@@ -159,10 +163,11 @@ export const deleteUsage = (records: readonly UsageRecord[]): Statement<void> =>
         ${JSON.stringify(records.map(({ activationId, call }) => [activationId, call]))}))`,
   )
 
-/** Deletes what was received from hooks, and branches that were last pushed, before a day. */
+/** Deletes reviews and deliveries of triggers that were received, and branches that were last pushed, before a day. */
 export const deleteOldReviews = (day: number) => ({
   reviews: write(sql`DELETE FROM ${oldReviews(day)}`),
   branches: write(sql`DELETE FROM ${oldBranches(day)}`),
+  deliveries: write(sql`DELETE FROM ${oldDeliveries(day)}`),
 })
 
 /** A file as pages name it. */

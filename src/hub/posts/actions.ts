@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { exploration, limits } from '../../shared/config'
 import { cutText, shortenToWords } from '../../shared/cut-text'
 import { type Answers, batch, run } from '../../shared/db/batch'
+import type { Statement } from '../../shared/db/statement'
 import { AppError, notFound } from '../../shared/errors'
 import type { PostId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
@@ -133,6 +134,14 @@ export const postReads = ({ community }: Pick<PostInput, 'community'>, reader: R
   place: selectPlace({ name: withoutMark(community), reader }),
 })
 
+/** What differs in a post whose text another service sent, for its author. */
+interface OutsideText {
+  /** What the author wrote of it: it mentions whom this mentions, and asks what this asks. */
+  request: string
+  /** Records what was sent, in the batch of the post with this id. */
+  record(id: PostId): Statement<unknown>[]
+}
+
 /** Answers of `postReads`, and who writes. */
 type PostRead = Answers<ReturnType<typeof postReads>> & { author: Author | undefined }
 
@@ -140,6 +149,7 @@ type PostRead = Answers<ReturnType<typeof postReads>> & { author: Author | undef
  * Creates a post, its mentions and its inbox items in one batch.
  *
  * @param read what it reads, where that is known; read unless given
+ * @param outside given: the text is of another service
  * @throws NOT_FOUND for a community that the actor does not read, VALIDATION without a title and a text and for text that looks like a credential,
  *   FORBIDDEN for a banned account and in a community where only the hub posts, REPLY_LIMIT for an agent that has reached a limit of its definition
  */
@@ -148,6 +158,7 @@ export async function createPost(
   actor: Actor,
   input: PostInput,
   read?: PostRead,
+  outside?: OutsideText,
 ): Promise<Delivered<PostRow>> {
   const { db, clock, settings } = context
   const { community: _, title: given, ...body } = input
@@ -160,7 +171,7 @@ export async function createPost(
       author: selectAuthor({ id: actor.accountId }),
     }))
   if (!community) throw postErrors.unknownCommunity()
-  const { hasReadUntrusted = false } = actor
+  const { hasReadUntrusted = outside !== undefined } = actor
   const now = clock.now()
   const id = clock.newId<PostId>()
   const answer: PostRow = {
@@ -191,6 +202,7 @@ export async function createPost(
     now,
   }
   const statements = [
+    ...(outside?.record(id) ?? []),
     guardWriting(guarded),
     ...(isAgent ? [guardPost(writing)] : []),
     insertPost({
@@ -209,12 +221,16 @@ export async function createPost(
   ]
   const source = { postId: id, commentId: null, authorId: actor.accountId, at: now }
   const isNews = community.hasExplorers && !community.isMuted
+  const own = outside && new Set(findMentions(outside.request))
   const message: Message = {
-    actor,
+    actor: { ...actor, hasReadUntrusted },
     source,
+    ...(outside && { request: outside.request }),
     texts: [text.title, text.content],
     // A title that was made from the text has no mentions of its own: there they may be in code or in a quote.
-    names: [...(text.title === given ? findMentions(given) : []), ...names],
+    names: [...(text.title === given ? findMentions(given) : []), ...names].filter(
+      (name) => own?.has(name) !== false,
+    ),
     replyTo: null,
     newsAt: isNews ? now + exploration.ageMsMin : null,
     topic: community.isPublic && !community.isMuted ? feedTopic : null,

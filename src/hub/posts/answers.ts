@@ -1,10 +1,21 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { decodeCount, decodeKeyset, encodeCursor } from '../../shared/cursor'
+import type { Statement } from '../../shared/db/statement'
 import { countAnswer, offsetParameter, pageFields, presenterOf, timeAnswer } from '../http/answers'
+import { asOfField, assertByTime, assertPast, atParameter, presentAsOf } from '../rules/as-it-was'
 import { personAnswer, presentAuthor } from '../rules/people'
 import { placeAnswer } from '../rules/places'
-import { type PostList, type PostRow, type PostSort, postSorts, toPostCursor } from './queries'
+import type { ViewerValues } from '../viewers/queries'
+import {
+  type PostList,
+  type PostRow,
+  type PostSort,
+  postSorts,
+  selectPosts,
+  selectPostsThen,
+  toPostCursor,
+} from './queries'
 import type { TextVersion } from './version-queries'
 
 export const postAnswer = z
@@ -42,12 +53,17 @@ export const presentPost = presenterOf(postAnswer).from<PostRow>({
   removal_reason: (post) => post.removalReason ?? null,
 })
 
-export const postPageAnswer = z.object({ posts: z.array(postAnswer), ...pageFields })
+export const postPageAnswer = z.object({
+  posts: z.array(postAnswer),
+  ...pageFields,
+  ...asOfField,
+})
 
-export const presentPostPage = (page: PostPage): z.input<typeof postPageAnswer> => ({
+export const presentPostPage = (page: PostPage, at?: number): z.input<typeof postPageAnswer> => ({
   posts: page.posts.map(presentPost),
   has_more: page.hasMore,
   next_cursor: page.nextCursor,
+  ...presentAsOf(at),
 })
 
 /** Query parameters of every list of posts. */
@@ -56,14 +72,32 @@ export const postPageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(limits.page.postsMax).default(limits.page.postsDefault),
   cursor: z.string().max(500).optional(),
   offset: offsetParameter,
+  at: atParameter,
 })
+
+/**
+ * Selects the posts of a list, as of a time if the query has one.
+ *
+ * @throws VALIDATION for a time in the future, and with a time for another order than sort=new
+ */
+export function selectPostPage(
+  { at, sort }: z.output<typeof postPageQuery>,
+  list: PostList,
+  viewer: ViewerValues,
+): Statement<PostRow[]> {
+  if (at === undefined) return selectPosts(list, viewer)
+  assertPast(at, viewer.now)
+  assertByTime(sort)
+  return selectPostsThen(list, at)
+}
 
 /** Converts query parameters to a list with one row more than the page, which shows `hasMore`. */
 export function toPostList(
   { list, query }: { list: string; query: z.output<typeof postPageQuery> },
-  sort: PostSort,
+  given: PostSort,
   where: Pick<PostList, 'reader' | 'community' | 'author' | 'isFollowing'>,
 ): PostList {
+  const sort = query.at === undefined ? given : 'new'
   const decode = sort === 'rising' && query.cursor ? decodeCount : decodeKeyset
   const cursor = decode(list, query.cursor)
   return { ...where, sort, limit: query.limit + 1, cursor, offset: query.offset }

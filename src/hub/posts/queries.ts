@@ -22,6 +22,12 @@ import { unfiltered } from '../database/unfiltered-sql'
 import { changeStatements, type DeletionRefusal, deletionStatements } from '../inbox/stop-queries'
 import { type IndexedText, renderText } from '../markdown/render-text'
 import { seenImagesSql } from '../media/queries'
+import {
+  couldReadSql,
+  joinPostThenSql,
+  postThenFields,
+  wasNotRemovedSql,
+} from '../rules/as-it-was-sql'
 import { isUntrustedPostSql } from '../rules/people-sql'
 import { canReadSql, isPostReadableSql } from '../rules/readable-sql'
 import { hasPageSql, isPostShownSql } from '../rules/shown-sql'
@@ -303,6 +309,55 @@ const isPlaced = ({ isOfCommunity, isOfAuthor }: ListShape): boolean => isOfComm
 /** Selects one page of posts. */
 export const selectPosts = preparePostLists(postFields)
 
+/** Title shown in place of that of a post that a moderator removed. */
+const removedTitle = '[removed]'
+
+/** The fields of a post as it was. */
+const thenFields = (at: SQLWrapper) => ({
+  ...postFields,
+  ...postThenFields(p, postFields.removalReason, sql.raw(`'${removedTitle}'`), at),
+})
+
+/** The condition on the community or author of a list is left out where the list has none. */
+const preparePastPosts = (shape: Pick<ListShape, 'isOfCommunity' | 'isOfAuthor'>) =>
+  prepare((v: Params<ListValues & { at: number }>) => {
+    const conditions = [
+      sql`${isPostShownSql(p)} AND ${p.createdAt} <= ${v.at} AND ${couldReadSql(p.communityId, v.reader, v.at)}`,
+      ...placesSql({ ...shape, sort: 'new', isFollowing: false, isAfterRow: true }, v, p),
+      ...(shape.isOfCommunity || shape.isOfAuthor ? [] : [sql`${p.isListed} = 1`]),
+      sql`(${p.createdAt}, ${p.id}) < (${v.afterKey}, ${v.afterId}) AND ${wasNotRemovedSql}`,
+    ]
+    return manySql(
+      thenFields(v.at),
+      sql`FROM ${postTables} ${joinPostThenSql(p, v.at)} WHERE ${sql.join(conditions, sql` AND `)}
+        ORDER BY ${p.createdAt} DESC, ${p.id} DESC LIMIT ${v.limit} OFFSET ${v.offset}`,
+    )
+  })
+
+const pastPosts = {
+  hub: preparePastPosts({ isOfCommunity: false, isOfAuthor: false }),
+  community: preparePastPosts({ isOfCommunity: true, isOfAuthor: false }),
+  author: preparePastPosts({ isOfCommunity: false, isOfAuthor: true }),
+  both: preparePastPosts({ isOfCommunity: true, isOfAuthor: true }),
+}
+
+/** Selects one page of posts as of a time, newest first. */
+export function selectPostsThen(
+  { reader, community, author, limit, cursor, offset }: PostList,
+  at: number,
+): Statement<PostRow[]> {
+  const [afterKey, afterId] = Array.isArray(cursor) ? cursor : [at + 1, '']
+  const place = community === undefined ? 'hub' : 'community'
+  const key = author === undefined ? place : community === undefined ? 'author' : 'both'
+  return pastPosts[key]({
+    ...viewerValues(null, at),
+    ...{ reader, at, limit, afterKey, afterId },
+    community: community ?? null,
+    author: author ?? null,
+    offset: offset ?? 0,
+  })
+}
+
 /** Returns the cursor of the page that begins after the last row; that of "rising" is a number of rows. */
 export function toPostCursor(
   { sort, cursor, offset = 0 }: Pick<PostList, 'sort' | 'cursor' | 'offset'>,
@@ -337,9 +392,6 @@ export const selectPost = prepare(({ id, reader }: Params<{ id: string; reader: 
   ),
 )
 
-/** Title shown in place of that of a post that a moderator removed. */
-const removedTitle = '[removed]'
-
 /**
  * Fields of a post of which a moderator's removal leaves the place and the reason. Every field that holds
  * text by the author is empty here.
@@ -358,6 +410,16 @@ export const selectShownPost = prepare(({ id, reader }: Params<{ id: string; rea
     sql`FROM ${postTables}
       WHERE ${p.id} = ${id} AND ${hasPageSql(p)} AND ${canReadSql(p.communityId, reader)}`,
   ),
+)
+
+/** Selects what `selectShownPost` selected then, without what the reader does not read today. */
+export const selectShownPostThen = prepare(
+  ({ id, reader, at }: Params<{ id: string; reader: Reader; at: number }>) =>
+    oneSql(
+      thenFields(at),
+      sql`FROM ${postTables} ${joinPostThenSql(p, at)}
+        WHERE ${p.id} = ${id} AND ${p.createdAt} <= ${at} AND ${hasPageSql(p)} AND ${couldReadSql(p.communityId, reader, at)}`,
+    ),
 )
 
 /** Selects the pinned posts of a community, the last pinned first. */

@@ -21,11 +21,12 @@ import {
   presentPost,
   presentPostPage,
   presentVersion,
+  selectPostPage,
   toPostList,
   toPostPage,
   versionAnswer,
 } from './answers'
-import { selectPost, selectPosts } from './queries'
+import { selectPost } from './queries'
 import { listVersions, selectPostVersions } from './version-queries'
 
 const tag = 'write'
@@ -71,8 +72,8 @@ const listRoute = route({
       author: query.author,
     })
     const viewer = viewerValues(credential, context.clock.now())
-    const { answers } = await read({ posts: selectPosts(list, viewer) })
-    return presentPostPage(toPostPage(list, answers.posts, name))
+    const { answers } = await read({ posts: selectPostPage(query, list, viewer) })
+    return presentPostPage(toPostPage(list, answers.posts, name), query.at)
   },
 })
 

@@ -18,7 +18,14 @@ const m = alias(comments, 'm')
 const keptMax = sql.raw(String(textVersionLimits.keptMax))
 const charsMax = sql.raw(String(textVersionLimits.charsMax))
 
-type PostText = { id: PostId; title: string; content: string; url: string | null }
+type PostText = {
+  id: PostId
+  title: string
+  content: string
+  url: string | null
+  /** When it is edited. */
+  editedAt: number
+}
 
 const keepPost = prepare((to: Params<PostText>) =>
   write(
@@ -31,6 +38,7 @@ const keepPost = prepare((to: Params<PostText>) =>
         content: p.content,
         url: p.url,
         writtenAt: sql`coalesce(${p.editedAt}, ${p.createdAt})`,
+        replacedAt: to.editedAt,
       },
       sql`FROM ${posts} ${p} ${unfiltered('guarded write')} WHERE ${p.id} = ${to.id} AND ${isPostShownSql(p)}
         AND NOT (${p.title} IS ${to.title} AND ${p.content} IS ${to.content} AND ${p.url} IS ${to.url})`,
@@ -38,7 +46,7 @@ const keepPost = prepare((to: Params<PostText>) =>
   ),
 )
 
-type CommentText = { id: CommentId; content: string }
+type CommentText = { id: CommentId; content: string; editedAt: number }
 
 const keepComment = prepare((to: Params<CommentText>) =>
   write(
@@ -51,6 +59,7 @@ const keepComment = prepare((to: Params<CommentText>) =>
         content: m.content,
         url: null,
         writtenAt: sql`coalesce(${m.editedAt}, ${m.createdAt})`,
+        replacedAt: to.editedAt,
       },
       sql`FROM ${comments} ${m} ${unfiltered('guarded write')} WHERE ${m.id} = ${to.id} AND ${isCommentShownSql(m)}
         AND ${m.content} <> ${to.content}`,
@@ -75,8 +84,14 @@ const prune = prepare((of: Params<{ postId: PostId; commentId: string }>) =>
 )
 
 /** Returns the statements that keep what a post says, for the batch of an edit and before it. @param to what it will say */
-export const keepPostVersion = ({ id, title, content, url }: PostText): Statement<void>[] => [
-  keepPost({ id, title, content, url }),
+export const keepPostVersion = ({
+  id,
+  title,
+  content,
+  url,
+  editedAt,
+}: PostText): Statement<void>[] => [
+  keepPost({ id, title, content, url, editedAt }),
   prune({ postId: id, commentId: '' }),
 ]
 
@@ -84,7 +99,8 @@ export const keepPostVersion = ({ id, title, content, url }: PostText): Statemen
 export const keepCommentVersion = (
   { id, postId }: { id: CommentId; postId: PostId },
   content: string,
-): Statement<void>[] => [keepComment({ id, content }), prune({ postId, commentId: id })]
+  editedAt: number,
+): Statement<void>[] => [keepComment({ id, content, editedAt }), prune({ postId, commentId: id })]
 
 const versionFields = {
   title: v.title,

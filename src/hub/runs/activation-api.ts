@@ -35,6 +35,7 @@ import { deferPushes } from '../inbox/push-actions'
 import { queuePushesOfAgent } from '../inbox/push-queries'
 import { cancellationStatements, deleteChangedRequests } from '../inbox/stop-queries'
 import { publishToWatchers } from '../live/live-publisher'
+import { deferMail } from '../mail/send-actions'
 import { renderText } from '../markdown/render-text'
 import { findCredential, maskCredentials } from '../rules/credential-patterns'
 import { maskTrace } from '../rules/traces'
@@ -42,6 +43,8 @@ import { selectAgentsToWake } from '../rules/waiting-sql'
 import { readExploration, toCommitEvent, toLoadEvent } from '../scheduling/exploration'
 import { endOutage } from '../scheduling/outage-actions'
 import { outageStatements, selectNextAttempt } from '../scheduling/outage-queries'
+import { queueApprovals } from '../webhooks/queue-queries'
+import { deferDeliveries } from '../webhooks/send-actions'
 import {
   commitStatements,
   insertNotice,
@@ -263,7 +266,7 @@ async function park(context: ActionContext, request: ParkRequest): Promise<ParkR
   }
   const requests = calls.map((each) => toStoredRequest(each, settings))
   const trace = maskTrace(request.trace, settings)
-  const { parked, waiting, attempt, isPushed } = await batch(db, {
+  const { parked, waiting, attempt, isPushed, isQueued } = await batch(db, {
     usage: recordUsageStatements({ ...request, trace }),
     release: releaseSlot({ ...request, requests: JSON.stringify(requests) }),
     adopted: request.areRequested
@@ -272,6 +275,7 @@ async function park(context: ActionContext, request: ParkRequest): Promise<ParkR
     approvals: insertApprovals({ activationId, agentId, requests, now }),
     resume: request.areRequested ? resumeIfDecided(activationId, now) : null,
     isPushed: calls.length > 0 ? queuePushesOfAgent({ agentId, like: idAt(now), now }) : null,
+    isQueued: calls.length > 0 ? queueApprovals(agentId, now) : null,
     outage: outage
       ? outageStatements({ activationId, agentId, now, outage, postId: clock.newId(now) })
       : [],
@@ -281,6 +285,8 @@ async function park(context: ActionContext, request: ParkRequest): Promise<ParkR
     waiting: selectAgentsToWake(now),
   })
   deferPushes(context, isPushed ?? false)
+  deferMail(context, isQueued ?? false)
+  deferDeliveries(context, isQueued)
   if (attempt?.at) defer(scheduler.sweepAt(attempt.at))
   return { kind: parked?.state === 'parked' ? 'parked' : 'lost', waiting }
 }
@@ -303,13 +309,15 @@ export async function commit(
   exploration: ExplorationOutcome | null
   hasCrossed: boolean
   isPushed: boolean
+  /** Whether webhooks are sent the reply, or the end of the run. */
+  isQueued: boolean
   /** Whether the thread of the reply can have watchers. */
   isWatched: boolean
 }> {
   const safe = maskCredentialsIn(request, settings)
   const withheld = safe.reply?.content === request.reply?.content ? null : 'credential_withheld'
   const text = safe.reply ? renderReply(safe.reply) : null
-  const { result, waiting, isPushed, isWatched } = await batch(
+  const { result, waiting, isPushed, isQueued, isWatched } = await batch(
     db,
     commitStatements(safe, text, withheld, clock.newId<PostId>(request.now)),
   )
@@ -324,6 +332,7 @@ export async function commit(
     exploration: toCommitEvent(request, result),
     hasCrossed: result?.hasCrossed === true,
     isPushed: isPushed === true,
+    isQueued,
     isWatched: isWatched === true,
   }
 }
@@ -392,9 +401,14 @@ export const createActivationApi = (open: () => ActionContext): ActivationApi =>
   commit: async (request) => {
     const context = open()
     const { scheduler, defer } = context
-    const { answer, exploration, hasCrossed, isPushed, isWatched } = await commit(context, request)
+    const { answer, exploration, hasCrossed, isPushed, isQueued, isWatched } = await commit(
+      context,
+      request,
+    )
     if (hasCrossed) defer(publishBudgetAlerts(context))
     deferPushes(context, isPushed)
+    deferMail(context, isQueued)
+    deferDeliveries(context, isQueued)
     if (exploration) defer(scheduler.reportOutcome(exploration))
     const postId = request.reply?.postId
     if (isWatched && answer.replyId && postId) {

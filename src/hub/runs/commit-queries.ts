@@ -38,6 +38,7 @@ import { agents, contributions, explorers } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { comments, posts } from '../schema/posts'
 import { isWriterSilencedSql } from '../viewers/ban-sql'
+import { queueEnding } from '../webhooks/queue-queries'
 import { type ReplyText, replyStatements } from './reply-queries'
 
 /** Usage and trace that both COMMIT and PARK report. */
@@ -224,17 +225,21 @@ const countReport = prepare((v: Params<Pick<ErrorPost, 'activationId' | 'id'>>) 
   ),
 )
 
-const setFailures = (v: Ending, failures: SQL): Statement<void> =>
+const setFailures = (v: Ending, failures: SQL, condition: SQL): Statement<void> =>
   write(
     updateSet(
       agents,
       { consecutiveFailures: failures },
-      sql`WHERE ${agents.accountId} = ${v.agentId} AND ${isRunningSql(v.activationId)}`,
+      sql`WHERE ${agents.accountId} = ${v.agentId} AND ${condition} AND ${isRunningSql(v.activationId)}`,
     ),
   )
 
-const addFailure = prepare((v: Ending) => setFailures(v, sql`${agents.consecutiveFailures} + 1`))
-const resetFailures = prepare((v: Ending) => setFailures(v, sql`0`))
+const addFailure = prepare((v: Ending) =>
+  setFailures(v, sql`${agents.consecutiveFailures} + 1`, sql`1`),
+)
+const resetFailures = prepare((v: Ending) =>
+  setFailures(v, sql`0`, sql`${agents.consecutiveFailures} <> 0`),
+)
 
 /** Outcomes that are neither a failure nor a success of the agent. */
 const neutralOutcomes: readonly Outcome[] = ['cancelled', 'budget_exhausted']
@@ -500,34 +505,30 @@ const recordResult = prepare((v: Params<Result>) =>
 
 type Ended = Params<{ activationId: ActivationId; agentId: AccountId; now: number }>
 
-/** Whether the model of the run has read an item that joined it. */
-const isAnsweredSql = (v: Params<{ activationId: ActivationId; joined: string }>): SQL =>
-  sql`EXISTS (SELECT 1 FROM json_each(${v.joined}) n WHERE n.value = ${inboxItems.id})`
-
-/** Releases what joined the run and was not read, to be delivered again. */
-const releaseItems = prepare((v: Params<{ activationId: ActivationId; joined: string }>) =>
-  write(
-    updateSet(
-      inboxItems,
-      { claimedBy: null, joinedAt: null },
-      sql`WHERE ${inboxItems.claimedBy} = ${v.activationId} AND ${inboxItems.readAt} IS NULL
-        AND ${inboxItems.joinedAt} IS NOT NULL AND NOT ${isAnsweredSql(v)} AND ${isRunningSql(v.activationId)}`,
-    ),
-  ),
-)
-
-const consumeItems = prepare((v: Ended) =>
-  write(
-    updateSet(
-      inboxItems,
-      {
-        readAt: v.now,
-        refusal: sql`(SELECT ${x.replyRefusal} FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId})`,
-      },
-      sql`WHERE ${inboxItems.claimedBy} = ${v.activationId} AND ${inboxItems.readAt} IS NULL
-        AND ${isRunningSql(v.activationId)}`,
-    ),
-  ),
+/**
+ * Consumes the items of a run. What joined it and was not read by its model is released, to be delivered again.
+ *
+ * @param joined JSON list of the items that joined it and were read
+ */
+const endItems = prepare(
+  (v: Params<{ activationId: ActivationId; now: number; joined: string }>) => {
+    const isUnread = sql`(${inboxItems.joinedAt} IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM json_each(${v.joined}) n WHERE n.value = ${inboxItems.id}))`
+    const replyRefusal = sql`(SELECT ${x.replyRefusal} FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId})`
+    return write(
+      updateSet(
+        inboxItems,
+        {
+          claimedBy: sql`iif(${isUnread}, NULL, ${inboxItems.claimedBy})`,
+          joinedAt: sql`iif(${isUnread}, NULL, ${inboxItems.joinedAt})`,
+          readAt: sql`iif(${isUnread}, NULL, ${v.now})`,
+          refusal: sql`iif(${isUnread}, ${inboxItems.refusal}, ${replyRefusal})`,
+        },
+        sql`WHERE ${inboxItems.claimedBy} = ${v.activationId} AND ${inboxItems.readAt} IS NULL
+          AND ${isRunningSql(v.activationId)}`,
+      ),
+    )
+  },
 )
 
 const touchAccount = prepare((v: Ended) =>
@@ -602,10 +603,21 @@ export function commitStatements(
     requests: program === null ? [] : requestsEndStatements(request),
     audit: audit.length > 0 ? insertAudit({ activationId, audit: JSON.stringify(audit) }) : null,
     recordResult: recordResult(result),
-    releaseItems: releaseItems({ activationId, joined: JSON.stringify(request.joined ?? []) }),
-    consumeItems: consumeItems(request),
+    endItems: endItems({
+      activationId,
+      now: request.now,
+      joined: JSON.stringify(request.joined ?? []),
+    }),
     outcome: outcomeStatements(request, circuitPostId),
     touchAccount: touchAccount(request),
+    isQueued: queueEnding({
+      activationId,
+      postId: request.reply?.postId ?? null,
+      commentId: request.reply?.postId ? request.reply.id : null,
+      agentId: request.agentId,
+      replyId: request.reply?.id ?? null,
+      now: request.now,
+    }),
     count: countActivation(request),
     finish: finish({ activationId }),
     result: selectResult({ activationId }),

@@ -161,6 +161,7 @@ const selectItems = prepare(({ activationId }: Params<{ activationId: Activation
         isFollowUp: flag(sql`${i.cause} IS NOT NULL`),
         savedBy: nullable(saver.name),
         images: seenImagesSql(d),
+        request: i.request,
       },
       model: i.model,
       isUntrusted: i.isUntrusted,

@@ -38,12 +38,15 @@ interface NewTask {
   model: string | null
   /** Null: the definition's priority. */
   priority: 'normal' | 'critical' | null
+  /** What the requester asks, where the task is data of another service; absent: the task itself. */
+  request?: string
   at: number
 }
 
 /** Inserts a task as an inbox item, which is claimed, answered and consumed like a mention. */
-export const insertTask = ({ id, agentId, requesterId, task, model, priority, at }: NewTask) =>
-  write(
+export const insertTask = (given: NewTask) => {
+  const { id, agentId, requesterId, task, model, priority, request, at } = given
+  return write(
     orm.insert(inboxItems).values({
       id,
       accountId: agentId,
@@ -55,5 +58,7 @@ export const insertTask = ({ id, agentId, requesterId, task, model, priority, at
       task: 'manual',
       model,
       priority,
+      ...(request !== undefined && { request, isUntrusted: true }),
     }),
   )
+}

@@ -69,6 +69,34 @@ export const communityMembers = sqliteTable(
   ],
 )
 
+/**
+ * What decided until a change who reads: earlier visibilities of communities, earlier roles of accounts, and with an
+ * account memberships that ended.
+ */
+export const pastAccess = sqliteTable(
+  'past_access',
+  {
+    seq: integer('seq').primaryKey(),
+    /** A community, or the account that had a role. */
+    ownerId: text('owner_id').$type<AccountId | CommunityId>().notNull(),
+    /** The former member of the community; '' for a visibility and for a role. */
+    accountId: text('account_id').$type<AccountId | ''>().notNull().default(''),
+    value: text('value', {
+      enum: ['public', 'members', 'private', 'guest', 'member', 'admin', 'moderator'],
+    }).notNull(),
+    /** When a membership began. */
+    since: integer('since').notNull().default(0),
+    until: integer('until').notNull(),
+  },
+  (table) => [
+    index('past_access_of').on(table.ownerId, table.accountId, table.until),
+    index('past_access_closed')
+      .on(table.ownerId)
+      .where(sql`${table.value} IN ('members', 'private')`),
+    index('past_access_by').on(table.accountId).where(sql`${table.accountId} <> ''`),
+  ],
+)
+
 export const bans = sqliteTable(
   'bans',
   {

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
-import type { Review } from '../contract/review-hooks'
+import type { Review } from '../contract/reviews'
 import { accounts } from './accounts'
 import { posts } from './posts'
 
@@ -90,41 +90,11 @@ export const pushedBranches = sqliteTable(
   (table) => [primaryKey({ columns: [table.agentId, table.repository, table.branch] })],
 )
 
-/** What becomes of a delivery; noted: it says which branch a pull request has, and starts nothing. */
-export const deliveryOutcomes = ['started', 'held', 'noted', 'ignored'] as const
-
-/** Addresses that take reviews of pull requests for an agent. */
-export const reviewHooks = sqliteTable(
-  'review_hooks',
-  {
-    id: text('id').primaryKey(),
-    agentId: text('agent_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
-    /** Who asks for what a review starts. */
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
-    createdAt: integer('created_at').notNull(),
-    /** The last delivery that was signed; null: none was. */
-    deliveredAt: integer('delivered_at'),
-    deliveryOutcome: text('delivery_outcome', { enum: deliveryOutcomes }),
-    /** Why it was ignored. */
-    deliveryReason: text('delivery_reason'),
-  },
-  (table) => [
-    index('review_hooks_by_account').on(table.accountId, table.createdAt),
-    index('review_hooks_by_agent').on(table.agentId),
-  ],
-)
-
 /** Reviews that were taken, so that none is taken twice. */
 export const receivedReviews = sqliteTable(
   'received_reviews',
   {
-    hookId: text('hook_id').notNull(),
+    triggerId: text('trigger_id').notNull(),
     /** What was received and its id at the service, such as `review:7`. */
     reviewKey: text('review_key').notNull(),
     /** The comment that shows it, or will: what is held under the same id becomes one comment. */
@@ -134,7 +104,7 @@ export const receivedReviews = sqliteTable(
     part: text('part', { mode: 'json' }).$type<Review>(),
   },
   (table) => [
-    primaryKey({ columns: [table.hookId, table.reviewKey] }),
+    primaryKey({ columns: [table.triggerId, table.reviewKey] }),
     index('received_reviews_held').on(table.commentId).where(sql`${table.part} IS NOT NULL`),
   ],
 )

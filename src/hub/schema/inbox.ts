@@ -73,6 +73,8 @@ export const inboxItems = sqliteTable(
     joinedAt: integer('joined_at'),
     /** The comment whose stop withdrew it while it waited. */
     withdrawnBy: text('withdrawn_by').$type<CommentId>(),
+    /** What the owner of a trigger asks in it: the content, or the post, is data of another service then. */
+    request: text('request'),
   },
   (table) => [
     index('inbox_scheduled')

@@ -44,6 +44,9 @@ export const moderationActions = sqliteTable(
       sql`${table.createdAt} DESC`,
       sql`${table.id} DESC`,
     ),
+    index('moderation_actions_on')
+      .on(table.postId, table.createdAt)
+      .where(sql`${table.postId} IS NOT NULL`),
     index('moderation_actions_about').on(
       table.accountId,
       sql`${table.createdAt} DESC`,

@@ -183,6 +183,8 @@ export const textVersions = sqliteTable(
     content: text('content').notNull(),
     url: text('url'),
     writtenAt: integer('written_at').notNull(),
+    /** When the edit replaced it. Of two versions that others stood between, these were deleted: `textVersionLimits`. */
+    replacedAt: integer('replaced_at').notNull(),
   },
   (table) => [index('text_versions_of').on(table.postId, table.commentId)],
 )

@@ -29,6 +29,7 @@ import {
   postPageQuery,
   presentPost,
   presentPostPage,
+  selectPostPage,
   toPostList,
   toPostPage,
 } from '../posts/answers'
@@ -200,9 +201,10 @@ export const feedRoutes: Route[] = [
       const isFollowing = query.filter === 'following'
       const list = toPostList({ list: name, query }, query.sort ?? 'hot', { reader, isFollowing })
       const of = viewerValues(credential, context.clock.now())
-      const { answers, viewer } = await read({ posts: selectPosts(list, of) })
+      if (isFollowing && query.at !== undefined) throw subscriptionErrors.notKept()
+      const { answers, viewer } = await read({ posts: selectPostPage(query, list, of) })
       if (isFollowing && !viewer) throw subscriptionErrors.noViewer()
-      return presentPostPage(toPostPage(list, answers.posts, name))
+      return presentPostPage(toPostPage(list, answers.posts, name), query.at)
     },
   }),
   route({
@@ -219,12 +221,12 @@ export const feedRoutes: Route[] = [
       const list = toPostList({ list: name, query }, query.sort ?? 'hot', { reader, community })
       const { answers } = await read({
         community: selectCommunity({ name: community, reader }),
-        posts: selectPosts(list, viewerValues(credential, context.clock.now())),
+        posts: selectPostPage(query, list, viewerValues(credential, context.clock.now())),
       })
       if (!answers.community) throw communityErrors.unknown()
       return {
         community: presentCommunity(answers.community),
-        ...presentPostPage(toPostPage(list, answers.posts, name)),
+        ...presentPostPage(toPostPage(list, answers.posts, name), query.at),
       }
     },
   }),

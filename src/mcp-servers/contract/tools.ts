@@ -17,6 +17,8 @@ export interface ToolCaller {
   accountId: AccountId
   name: string
   kind: AccountKind
+  /** The key of an external caller, null for ROOKERY_ADMIN_KEY; absent: it has none. */
+  keyId?: string | null
   /** Set for a hosted agent during a run; null for an external caller. */
   activationId: ActivationId | null
   /** The thread of the caller's current task. */

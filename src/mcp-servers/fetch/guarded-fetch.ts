@@ -250,7 +250,7 @@ interface StreamRequest {
   method: string
   url: URL
   headers: Record<string, string>
-  body: ReadableStream<Uint8Array> | null
+  body: ReadableStream<Uint8Array> | string | null
 }
 
 /** Sends a request and returns the response with its body unread. The caller redacts what it quotes of it. */

@@ -14,14 +14,17 @@ import {
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js'
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/cfworker'
-import * as z from 'zod'
 import type { RateRefusal, RequestCounts } from '../../hub/contract/hub'
 import { bodyLimits, mcp } from '../../shared/config'
 import { parseLosslessJson } from '../../shared/exact-json'
 import type { ToolDescription } from '../contract/tools'
 import { readText } from '../fetch/guarded-fetch'
 import type { Gateway } from '../gateway/pipeline'
+import { hasResources } from './authenticate-caller'
+import { any, McpFailure, parse, wrongParams } from './mcp-messages'
+import { registerPrompts } from './prompts'
 import { type McpSession, type RunningCalls, runRecorded, toCallKey } from './record-call'
+import { registerResources, watchThreads } from './resources'
 
 /**
  * Answers one request of MCP's Streamable HTTP transport. Only running calls are kept between requests:
@@ -49,8 +52,7 @@ export async function answerMcp(
   if (messages.length > 0 && refusals.every((refusal) => refusal !== null)) {
     return refuseAll(messages, refusals, isBatch)
   }
-  const given = request.headers.get('Mcp-Session-Id')
-  const id = given?.slice(0, mcp.sessionCharsMax) ?? null
+  const id = readSessionId(request)
   const server = createServer({ ...session, id }, running)
   const transport = new WebStandardStreamableHTTPServerTransport({
     // A tool call is answered as a stream, which carries progress and shows when the client disconnects,
@@ -67,6 +69,51 @@ export async function answerMcp(
   if (isInitialize(body)) response.headers.set('Mcp-Session-Id', session.clock.newId())
   // Closing the server stops its running calls.
   return closeWithReader(response, () => void server.close())
+}
+
+const readSessionId = ({ headers }: Request): string | null =>
+  headers.get('Mcp-Session-Id')?.slice(0, mcp.sessionCharsMax) ?? null
+
+/** Answers GET: a stream of the changes of the threads that the session subscribes to. */
+export async function streamUpdates(
+  session: Omit<McpSession, 'id'>,
+  running: RunningCalls,
+  request: Request,
+): Promise<Response> {
+  const whole = { ...session, id: readSessionId(request) }
+  const server = createServer(whole, running)
+  const transport = new WebStandardStreamableHTTPServerTransport({
+    keepAliveMs: mcp.watchKeepAliveMs,
+  })
+  await server.connect(transport)
+  const response = await transport.handleRequest(request)
+  if (!response.ok) return response
+  let stop = () => {}
+  const leave = () => {
+    clearTimeout(timer)
+    stop()
+    void server.close()
+  }
+  const timer = setTimeout(leave, mcp.watchMs)
+  // A client that has left gets no updates.
+  const notify = (uri: string) => void server.sendResourceUpdated({ uri }).catch(() => undefined)
+  try {
+    stop = await watchThreads(whole, { notify, end: leave })
+  } catch (error) {
+    leave()
+    return refuseWatch(error)
+  }
+  return closeWithReader(response, leave)
+}
+
+/** Answers a stream that could not be opened. */
+function refuseWatch(error: unknown): Response {
+  if (!(error instanceof McpFailure)) throw error
+  const { code, message, data } = error
+  const isForbidden = code === ErrorCode.InvalidRequest
+  const status = data?.code === 'RATE_LIMITED' ? 429 : isForbidden ? 403 : 503
+  const headers: HeadersInit = isForbidden ? {} : { 'Retry-After': '5' }
+  return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status, headers })
 }
 
 /**
@@ -213,19 +260,16 @@ const refuse = (message: string): Response =>
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>
 
-/**
- * Returns a schema that only checks the method. The handlers validate the rest and report invalid
- * parameters; with a stricter schema the SDK would report an internal error.
- */
-const any = <Method extends string>(method: Method) => z.looseObject({ method: z.literal(method) })
-
-/** Creates an MCP server with the hub's tools, for one caller and one request. */
+/** Creates an MCP server with what the hub offers, for one caller and one request. */
 function createServer(session: McpSession, running: RunningCalls): Server {
   const { gateway, caller, serverName } = session
+  const isReader = hasResources(caller, serverName)
   const server = new Server(
     { name: `rookery-${serverName ?? 'all'}`, title: session.title, version: '0.1.0' },
     {
-      capabilities: { tools: {} },
+      capabilities: isReader
+        ? { tools: {}, resources: { subscribe: true }, prompts: {}, completions: {} }
+        : { tools: {} },
       instructions: instructFor(session),
       // The default validator compiles code, which Workers do not allow.
       jsonSchemaValidator: new CfWorkerJsonSchemaValidator(),
@@ -264,6 +308,10 @@ function createServer(session: McpSession, running: RunningCalls): Server {
     if (decision === 'unknown_tool') throw wrongParams(text.replace(/^Error: /, ''))
     return toMcpResult(text, isError)
   })
+  if (isReader) {
+    registerResources(server, session)
+    registerPrompts(server, session)
+  }
   return server
 }
 
@@ -290,17 +338,6 @@ function createProgress(
     void sendNotification({ method: 'notifications/progress', params }).catch(() => undefined)
   }
 }
-
-function parse<Schema extends z.ZodType>(schema: Schema, request: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(request)
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  throw wrongParams(`${issue?.path.join('.')}: ${issue?.message}`)
-}
-
-/** Returns a JSON-RPC error for invalid parameters; the SDK reads its `code`. */
-const wrongParams = (message: string): Error =>
-  Object.assign(new Error(message), { code: ErrorCode.InvalidParams })
 
 const toMcpTool = (tool: ToolDescription): Tool => ({
   name: tool.name,

@@ -32,9 +32,10 @@ export async function authenticateCaller(
   if (isActivationToken(bearer)) return readToken(deps, bearer, audience, now)
   const found = await findHolder(deps.hub, bearer, now)
   if (!found) return null
-  const { id, name, kind, scopes, writeBlock } = found
+  const { id, name, kind, keyId, scopes, writeBlock } = found
   return {
     accountId: id,
+    keyId,
     name,
     kind,
     activationId: null,
@@ -109,6 +110,13 @@ async function readToken(
   }
   return toolRestrictions === null ? caller : { ...caller, toolRestrictions }
 }
+
+/**
+ * Whether a caller is offered resources, prompts and subscriptions. What a program reads with the token of a run stands
+ * in its record, which has calls of tools alone.
+ */
+export const hasResources = ({ activationId }: ToolCaller, serverName: string | null): boolean =>
+  activationId === null && (serverName === null || serverName === 'hub')
 
 /** Converts the scopes of a key to the tiers of tools that it can call. */
 const toTiers = (scopes: string[]): Tier[] => [

@@ -5,12 +5,13 @@ import type { ProgramCallRecorder } from '../contract/program-calls'
 import type { ToolCaller } from '../contract/tools'
 import type { Gateway } from '../gateway/pipeline'
 import type { ActivationTokens } from './activation-token'
-import { authenticateCaller } from './authenticate-caller'
+import { authenticateCaller, hasResources } from './authenticate-caller'
 import { createRunningCalls } from './record-call'
+import type { ResourceHub } from './resources'
 
 interface McpDeps {
   gateway: Gateway
-  hub: GrantApi
+  hub: GrantApi & ResourceHub
   tokens: ActivationTokens
   settings: Pick<Settings, 'ROOKERY_NAME'>
   clock?: Clock
@@ -36,18 +37,17 @@ export function createMcpRoutes(
     if (!path) return refuseUnknown()
     const serverName = path[1] || null
     if (!isOwnOrigin(request)) return refuse(403, 'Requests from other origins are refused.')
-    if (request.method !== 'POST') {
-      const message = 'Send JSON-RPC messages with POST; this server has no event stream.'
-      return refuse(405, message, { Allow: 'POST' })
-    }
+    const isWatch = isWatchRequest(request)
+    if (request.method !== 'POST' && !isWatch) return refuseMethod()
     const caller = await authenticateCaller(deps, request, clock.now())
     if (!caller) {
       return refuseCaller(request)
     }
     counts.recordCaller(caller.accountId)
+    if (isWatch && !hasResources(caller, serverName)) return refuseMethod()
     if (serverName !== null && !(await isKnown(deps, caller, serverName))) return refuseUnknown()
     // The SDK is large and most isolates never use it, so it is loaded at the first request.
-    const { answerMcp } = await import('./answer-mcp')
+    const { answerMcp, streamUpdates } = await import('./answer-mcp')
     const { gateway, hub, settings, defer } = deps
     const session = {
       gateway,
@@ -60,9 +60,21 @@ export function createMcpRoutes(
       noteToolsListed: deps.noteToolsListed,
       findRecorder: deps.findRecorder,
     }
-    return answerMcp(session, running, request, counts)
+    return isWatch
+      ? streamUpdates(session, running, request)
+      : answerMcp(session, running, request, counts)
   }
 }
+
+const isWatchRequest = ({ method, headers }: Request): boolean =>
+  method === 'GET' && headers.has('Mcp-Session-Id')
+
+const refuseMethod = (): Response =>
+  refuse(
+    405,
+    'Send JSON-RPC messages with POST; GET with the Mcp-Session-Id of `initialize` and an API key is a stream of updates.',
+    { Allow: 'POST' },
+  )
 
 function refuseCaller({ headers }: Request): Response {
   const challenge = 'Bearer realm="mcp"'

@@ -4,13 +4,14 @@ import type { AccountId, ActivationId, Clock } from '../../shared/ids'
 import type { ProgramCall, ProgramCallRecorder, ProgramCallResult } from '../contract/program-calls'
 import type { ToolCall, ToolCaller, ToolResult } from '../contract/tools'
 import type { Gateway } from '../gateway/pipeline'
+import type { ResourceHub } from './resources'
 
 /** The context of one MCP request. */
 export interface McpSession {
   /** The session id that the client sent; null: none. */
   id: string | null
   gateway: Gateway
-  hub: GrantApi
+  hub: GrantApi & ResourceHub
   clock: Clock
   caller: ToolCaller
   /** Name of the hub, for clients that show it. */

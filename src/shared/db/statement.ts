@@ -138,6 +138,13 @@ export const write = (query: SQLWrapper): Statement<void> =>
 export const writeChanges = (query: SQLWrapper): Statement<boolean> =>
   new SqlStatement(query.getSQL(), (result) => result.meta.changes > 0)
 
+/**
+ * A write with RETURNING that answers whether it returned a row. Unlike `writeChanges` it counts nothing that triggers
+ * change, nor what a full-text index writes late, behind another statement of the batch.
+ */
+export const writeReturned = (query: SQLWrapper): Statement<boolean> =>
+  new SqlStatement(query.getSQL(), (result) => result.results.length > 0)
+
 /** The same statement with another answer. */
 export const mapStatement = <From, To>(
   statement: Statement<From>,

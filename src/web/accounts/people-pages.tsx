@@ -7,7 +7,7 @@ import {
   createInvitation,
   findInvitationState,
   type InvitationState,
-  invitationInput,
+  mailedInvitationInput,
   withdrawInvitation,
 } from '../../hub/accounts/invitation-actions'
 import { type InvitationRow, selectInvitations } from '../../hub/accounts/invitation-queries'
@@ -86,6 +86,7 @@ export function registerPeoplePages(app: Hono<HubEnv>): void {
     role: 'member',
     expires_in_days: String(peopleLimits.invitationDaysDefault),
     note: '',
+    address: '',
   })
   app.get(
     '/admin/people',
@@ -249,6 +250,7 @@ async function showPeople(
       next={next && new URLSearchParams({ ...values, cursor: next }).toString()}
       invitations={answers.invitations}
       invitation={invitation}
+      hasMail={c.var.context.mail.problem === null}
     />,
     status,
   )
@@ -266,11 +268,14 @@ async function assertAdmin(c: PageContext, viewer: { isAdmin: boolean } | null):
 async function sendInvitation(c: PageContext): Promise<Response> {
   const viewer = await requireViewer(c, 'write')
   requireAdmin(viewer)
-  const read = readFormWith(invitationInput, await readForm(c), invitationForm)
+  const read = readFormWith(mailedInvitationInput, await readForm(c), invitationForm)
   if (!read.isValid) return showPeople(c, { form: read.form, url: null }, 400)
   try {
     const actor = await readFormActor(c, viewer)
-    const { answer } = await createInvitation(c.var.context, viewer, actor, read.value)
+    const { address, ...input } = read.value
+    const to = address?.address ?? null
+    const { answer } = await createInvitation(c.var.context, viewer, actor, input, to)
+    if (to !== null) return showPeople(c, { form: read.form, url: null, mailedTo: to })
     return showPeople(c, { form: read.form, url: `${c.var.origin}/join/${answer.token}` })
   } catch (error) {
     const { form, status } = rejectForm(invitationForm, read.form, error)
@@ -300,6 +305,7 @@ interface PeoplePageProps {
   next: string | null
   invitations: InvitationRow[]
   invitation: InvitationFacts
+  hasMail: boolean
 }
 
 /** Lists accounts, and lets an admin invite people. */
@@ -767,11 +773,13 @@ const Item: FC<{
   </li>
 )
 
-type InvitationField = 'role' | 'expires_in_days' | 'note'
+type InvitationField = 'role' | 'expires_in_days' | 'note' | 'address'
 interface InvitationFacts {
   form: FormState<InvitationField>
   /** The link of the invitation that was just made; it is shown once. */
   url: string | null
+  /** The address that its link is mailed to. */
+  mailedTo?: string
 }
 
 const invitationForm: FormDefinition<InvitationField> = {
@@ -780,18 +788,22 @@ const invitationForm: FormDefinition<InvitationField> = {
     role: {},
     expires_in_days: { parse: Number, message: 'Enter 1 to 90 days.' },
     note: { message: 'The note can have at most 200 characters.' },
+    address: { message: 'Enter a mail address, such as ana@example.com, or nothing.' },
   },
 }
 
 interface InvitationBlockProps {
+  /** Whether the hub sends mail. */
+  hasMail: boolean
   frame: Frame
   invitations: InvitationRow[]
   invitation: InvitationFacts
 }
 
 /** Form that invites a person, and the last invitations. */
-const InvitationBlock: FC<InvitationBlockProps> = ({ frame, invitations, invitation }) => {
-  const { form, url } = invitation
+const InvitationBlock: FC<InvitationBlockProps> = (props) => {
+  const { frame, invitations, invitation, hasMail } = props
+  const { form, url, mailedTo } = invitation
   return (
     <section class="block" id="invite">
       <h2>Invite a person</h2>
@@ -803,9 +815,14 @@ const InvitationBlock: FC<InvitationBlockProps> = ({ frame, invitations, invitat
           <p class="meta">
             Send it to one person. It works once.
             {isLoopback(url) &&
-              ' It opens on this machine only, until others can reach the hub: see docs/exposing.md.'}
+              ' It opens on this machine only, until others can reach the hub: see docs/operating.md.'}
           </p>
         </div>
+      )}
+      {mailedTo !== undefined && (
+        <p class="up3" role="status">
+          The invitation is sent to {mailedTo}. <a href="/admin/mail">Last messages</a>
+        </p>
       )}
       <form class="filter up3" method="post" action="/admin/people/invitations">
         <FormKey />
@@ -827,6 +844,15 @@ const InvitationBlock: FC<InvitationBlockProps> = ({ frame, invitations, invitat
           required
         />
         <Field form={form} name="note" label="Note, for admins only" autocomplete="off" />
+        {hasMail && (
+          <Field
+            form={form}
+            name="address"
+            type="email"
+            label="Mail the link to"
+            autocomplete="off"
+          />
+        )}
         <button class="btn go" type="submit">
           Create link
         </button>

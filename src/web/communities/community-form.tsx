@@ -25,7 +25,7 @@ import { visibilityLabels } from '../../hub/rules/places'
 import { limits, type ReplyLimits } from '../../shared/config'
 import type { AppError } from '../../shared/errors'
 import { formatDay } from '../../shared/format'
-import { communityPath, communitySettingsPath } from '../../shared/paths'
+import { communityPath, communitySettingsPath, communityTriggersPath } from '../../shared/paths'
 import { ErrorSummary, Field } from '../form/fields'
 import {
   createForm,
@@ -226,6 +226,12 @@ const SettingsPage: FC<SettingsPageProps> = (props) => {
       </h1>
       <p class="lede">
         <a href={path}>Back to the posts</a>
+        {frame.viewer && (
+          <>
+            {' · '}
+            <a href={communityTriggersPath(community.name)}>Triggers</a>
+          </>
+        )}
       </p>
       {isManager && (
         <section class="up4" aria-labelledby="settings">
@@ -235,6 +241,9 @@ const SettingsPage: FC<SettingsPageProps> = (props) => {
             action={communitySettingsPath(community.name)}
             hubLimits={props.hubLimits}
           />
+          <p class="up3">
+            <a href={`${communitySettingsPath(community.name)}/webhooks`}>Webhooks</a>
+          </p>
         </section>
       )}
       {isManager && (

@@ -220,13 +220,15 @@ const guides: readonly Task[] = [
   ['operators', 'Limit what agents cost', ['/budgets'], 'budgets'],
   ['operators', 'Add people, manage accounts', ['/admin/people'], 'people'],
   ['operators', 'Run machines for coding agents', ['/runners'], 'runners'],
-  ['operators', 'Let others reach your hub', [], 'exposing'],
+  ['operators', 'Run a hub for others', [], 'operating'],
+  ['operators', 'Send mail', ['/admin/mail', '/settings/notifications'], 'mail'],
   ['operators', 'Deploy to Cloudflare', [], 'deploying'],
   ['operators', 'Back up, upgrade, move, find out what is wrong', [], 'upgrading'],
   ['operators', 'Know how far a hub goes', [], 'scale'],
   ['operators', 'Look up settings, error codes and limits', [], 'reference'],
   ['developers', 'Use the API, the command or the client', ['/docs#api'], 'api'],
   ['developers', 'Look up the commands', [], 'commands'],
+  ['developers', 'Send what happens to other services', ['/settings/webhooks'], 'webhooks'],
   ['developers', 'Let clients and agents of other hubs join', [], 'existing-clients'],
   ['developers', 'Extend the hub with tool servers and hooks', [], 'extending'],
 ]
@@ -498,8 +500,9 @@ function formatExample(
     method,
     access,
     takesImage,
+    takesDelivery,
     getExample,
-  }: Pick<RouteSummary, 'method' | 'access' | 'takesImage' | 'getExample'>,
+  }: Pick<RouteSummary, 'method' | 'access' | 'takesImage' | 'takesDelivery' | 'getExample'>,
   origin: string,
 ): { request: string; answer: string } {
   const { path, body, answer } = getExample()
@@ -511,6 +514,7 @@ function formatExample(
       ? []
       : ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(body)}'`]),
     ...(takesImage ? ["-H 'Content-Type: image/png'", '--data-binary @plums.png'] : []),
+    ...(takesDelivery ? ["-H 'Content-Type: application/json'", '--data-binary @event.json'] : []),
   ]
   return { request: lines.join(' \\\n  '), answer: formatJson(answer) }
 }

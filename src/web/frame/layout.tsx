@@ -22,6 +22,7 @@ const managed = {
   audit: 'Audit',
   'admin/log': 'Admin log',
   'admin/backups': 'Backups',
+  'admin/mail': 'Mail',
   docs: 'Docs',
 } as const
 
@@ -194,7 +195,7 @@ const groups: [label: string, pages: ManagedPage[]][] = [
   ['Waiting for you', ['approvals', 'moderation']],
   ['Work', ['runs', 'budgets', 'scheduler']],
   ['Rules', ['tools', 'policy', 'credentials', 'models', 'runners', 'admin/limits']],
-  ['Hub', ['admin/people', 'audit', 'admin/log', 'admin/backups', 'docs']],
+  ['Hub', ['admin/people', 'audit', 'admin/log', 'admin/backups', 'admin/mail', 'docs']],
 ]
 
 const openToAll: readonly string[] = ['runs', 'budgets', 'scheduler', 'docs']
@@ -305,7 +306,7 @@ const Foot: FC<{ frame: Frame }> = ({ frame }) => (
 
 const adminPages = [
   ...(['admin/people', 'tools', 'policy', 'credentials', 'models', 'audit'] as const),
-  ...(['admin/log', 'admin/backups', 'admin/limits', 'runners'] as const),
+  ...(['admin/log', 'admin/backups', 'admin/mail', 'admin/limits', 'runners'] as const),
 ]
 export type AdminTab = (typeof adminPages)[number]
 

@@ -16,6 +16,13 @@ export const RelativeTime: FC<{ at: number; now: number }> = ({ at, now }) => (
   </time>
 )
 
+/** Shows how long it is until a time, with the exact time on hover. */
+export const TimeUntil: FC<{ at: number; now: number }> = ({ at, now }) => (
+  <time datetime={toIso(at)} title={formatExact(at)}>
+    {at <= now ? 'now' : `in ${formatDuration(at - now)}`}
+  </time>
+)
+
 /** The next runs in the time zone of the schedule, which is named. */
 export const NextRuns: FC<{ entry: ScheduleEntry }> = ({ entry: { nextRuns, timezone } }) => (
   <>

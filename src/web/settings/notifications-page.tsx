@@ -19,6 +19,7 @@ import {
   selectOwnDevices,
   selectOwnPushSettings,
 } from '../../hub/inbox/push-queries'
+import { type OwnMail, selectOwnMail } from '../../hub/mail/queries'
 import { describeDevice } from '../../hub/sign-in/actions'
 import { createFeedToken, removeFeedToken } from '../../hub/sign-in/key-actions'
 import { selectOwnFeedToken } from '../../hub/sign-in/key-queries'
@@ -36,6 +37,7 @@ import type { Frame } from '../frame/frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { RelativeTime } from '../parts/times'
+import { type MailForms, MailSection, registerMailSection } from './mail-section'
 import {
   assertSignedIn,
   requireCredential,
@@ -71,6 +73,7 @@ export function registerNotificationSettings(app: Hono<HubEnv>): void {
       return c.redirect(`${path}?tested=${encodeURIComponent(id)}`, 303)
     }),
   )
+  registerMailSection(app, showNotifications)
   app.post('/settings/feed-token', page(addFeedToken))
   app.post(
     '/settings/feed-token/delete',
@@ -136,15 +139,21 @@ function toWantedForm({ kinds, quietFrom, quietTo, timezone }: PushSettings): Wa
 /** @param forms those that were rejected, and the token of the address of feeds that was just made */
 async function showNotifications(
   c: PageContext,
-  forms: { wanted?: WantedFormState; device?: DeviceFormState; feedToken?: string },
+  forms: {
+    wanted?: WantedFormState
+    device?: DeviceFormState
+    feedToken?: string
+    mail?: MailForms
+  },
   status = 200,
 ): Promise<Response> {
   const credential = await requireCredential(c)
-  const { clock, push } = c.var.context
+  const { clock, push, mail } = c.var.context
   const { frame, answers } = await readPage(c, {
     devices: selectOwnDevices(credential, clock.now()),
     stored: selectOwnPushSettings(credential, clock.now()),
     feed: selectOwnFeedToken(credential, clock.now()),
+    ownMail: mail.problem === null ? selectOwnMail(credential, clock.now()) : null,
   })
   assertSignedIn(frame)
   const settings = answers.stored ?? defaultPushSettings
@@ -155,6 +164,9 @@ async function showNotifications(
     wanted: forms.wanted ?? toWantedForm(settings),
     device: forms.device ?? createForm({ label, subscription: '' }),
     tested: c.req.query('tested') ?? null,
+    // Without a mail server nothing is shown of mail.
+    mail:
+      mail.problem === null ? { own: answers.ownMail ?? undefined, forms: forms.mail ?? {} } : null,
     feedSince: answers.feed?.createdAt ?? null,
     feedUrl: forms.feedToken ? `${c.var.origin}/feed.atom?token=${forms.feedToken}` : null,
   }
@@ -204,6 +216,8 @@ interface NotificationsProps {
   device: DeviceFormState
   /** The device that a test was just sent to. */
   tested: string | null
+  /** Null: the hub sends no mail. */
+  mail: { own: OwnMail | undefined; forms: MailForms } | null
   /** When the address of feeds was made; null without one. */
   feedSince: number | null
   /** The address of the hub's feed, when it was just made. */
@@ -220,6 +234,7 @@ const NotificationsPage: FC<NotificationsProps> = (props) => (
     <Problems {...props} />
     <Devices {...props} />
     <Wanted {...props} />
+    {props.mail && <MailSection now={props.frame.now} {...props.mail} />}
     <Feeds {...props} />
   </SettingsLayout>
 )

@@ -23,13 +23,14 @@ import { type PageContext, page, readPage, sendPage, setTheme } from '../frame/s
 import { AccountMark } from '../parts/links'
 import { registerKeySettings } from './keys-page'
 import { registerNotificationSettings } from './notifications-page'
-import { registerReviewHookSettings } from './review-hooks-page'
 import { assertSignedIn, requireCredential, SettingsLayout, settingsPage } from './settings'
 import { LinkNotices, registerSessionSettings, registerSignInSettings } from './sign-in-page'
+import { registerTriggerSettings } from './triggers-page'
+import { registerWebhookSettings } from './webhooks-page'
 
 const themeInput = z.enum(themes)
 
-/** Registers `/settings`: profile, theme, ways to sign in, notifications, sessions, keys and review hooks of the viewer. */
+/** Registers `/settings`: profile, theme, ways to sign in, notifications, sessions, keys, webhooks and triggers of the viewer. */
 export function registerSettingsPages(app: Hono<HubEnv>): void {
   app.get(
     '/settings',
@@ -49,7 +50,8 @@ export function registerSettingsPages(app: Hono<HubEnv>): void {
   registerNotificationSettings(app)
   registerSessionSettings(app)
   registerKeySettings(app)
-  registerReviewHookSettings(app)
+  registerWebhookSettings(app)
+  registerTriggerSettings(app)
 }
 
 async function saveProfile(c: PageContext): Promise<Response> {

@@ -35,7 +35,8 @@ const tabs = {
   notifications: { path: '/settings/notifications', label: 'Notifications' },
   sessions: { path: '/settings/sessions', label: 'Sessions' },
   keys: { path: '/settings/keys', label: 'Keys' },
-  'review-hooks': { path: '/settings/review-hooks', label: 'Review hooks' },
+  webhooks: { path: '/settings/webhooks', label: 'Webhooks' },
+  triggers: { path: '/settings/triggers', label: 'Triggers' },
 } as const
 
 type SettingsTab = keyof typeof tabs

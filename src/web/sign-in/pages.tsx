@@ -10,6 +10,8 @@ import {
   toErrorResponse,
   writeCookie,
 } from '../../hub/http/page-entry'
+import { requestSignIn } from '../../hub/mail/actions'
+import { addressInput } from '../../hub/mail/addresses'
 import {
   type Adder,
   describeDevice,
@@ -79,6 +81,7 @@ export function registerSignInPages(app: Hono<HubEnv>): void {
   )
   app.post('/login', page(sendKey, signInRule))
   app.post('/login/link', page(useLink, signInRule))
+  app.post('/login/mail', page(sendMailLink, signInRule))
   registerPasskeySignIn(app)
   registerIdentityPages(app)
   app.post(
@@ -129,6 +132,20 @@ async function useLink(c: PageContext): Promise<Response> {
       await signIn(c.var.context, { token: read('token') }, findDevice(c)),
       next,
     )
+  } catch (error) {
+    return showRefusal(c, error, { next })
+  }
+}
+
+/** Answers the same whether an account has the address or not. */
+async function sendMailLink(c: PageContext): Promise<Response> {
+  requireSameOrigin(c)
+  const read = readFormWith(addressInput, await readForm(c), mailForm)
+  const next = toLocalPath((await readForm(c))('next'))
+  try {
+    if (!read.isValid) return showLogin(c, createForm({ key: '', next }), 400, read.form)
+    await requestSignIn(c.var.context, read.value.address)
+    return sendPage(c, <LinkSentPage frame={createFrame(c)} address={read.form.typed.address} />)
   } catch (error) {
     return showRefusal(c, error, { next })
   }
@@ -268,12 +285,19 @@ async function requireBeginner(
 }
 
 /** Renders the sign-in page. It shows nothing of the hub, because a private hub shows it to anybody. */
-async function showLogin(c: PageContext, form: LoginFormState, status = 200): Promise<Response> {
-  const { settings, db } = c.var.context
+async function showLogin(
+  c: PageContext,
+  form: LoginFormState,
+  status = 200,
+  rejected?: MailFormState,
+): Promise<Response> {
+  const { settings, db, mail } = c.var.context
   const origins = [...(settings.ROOKERY_ORIGIN ?? []), findBrowserOrigin(c)]
   const hasMoved = await run(db, selectHasMovedPasskeys(origins.map(toRpId)))
   const providers = listProviders(settings)
-  const props = { frame: createFrame(c), form, providers, hasMoved }
+  // Without a mail server nothing is shown of mail.
+  const byMail = mail.problem === null ? (rejected ?? createForm({ address: '' })) : null
+  const props = { frame: createFrame(c), form, providers, hasMoved, byMail }
   return sendPage(c, <LoginPage {...props} />, status)
 }
 
@@ -291,6 +315,13 @@ function showRefusal(
   }
   const errors = field ? { [field]: message } : {}
   return showLogin(c, { ...form, errors, problem: { message, hint } }, status)
+}
+
+type MailFormState = FormState<'address'>
+
+const mailForm: FormDefinition<'address'> = {
+  rejected: 'No link was sent.',
+  fields: { address: { message: 'Enter a mail address, such as ana@example.com.' } },
 }
 
 type LoginField = 'key' | 'next'
@@ -311,9 +342,11 @@ interface LoginPageProps {
   providers: readonly Provider[]
   /** Whether there are passkeys for an address that the hub no longer has. */
   hasMoved: boolean
+  /** Null: the hub sends no mail. */
+  byMail: MailFormState | null
 }
 
-const LoginPage: FC<LoginPageProps> = ({ frame, form, providers, hasMoved }) => (
+const LoginPage: FC<LoginPageProps> = ({ frame, form, providers, hasMoved, byMail }) => (
   <Layout frame={frame} title="Sign in" scripts={['passkeys']}>
     <h1>Sign in</h1>
     <div class="up4">
@@ -335,6 +368,7 @@ const LoginPage: FC<LoginPageProps> = ({ frame, form, providers, hasMoved }) => 
         ))}
       </ul>
     </div>
+    {byMail && <MailBlock form={byMail} />}
     <section class="block up5">
       <h2>With a key</h2>
       <p class="lede">The key of your account was shown once, when the account was created.</p>
@@ -361,6 +395,40 @@ const LoginPage: FC<LoginPageProps> = ({ frame, form, providers, hasMoved }) => 
       On your own machine, <code>npm start</code> prints a sign-in link for the admin. No account
       yet? Ask an admin of this hub for an invitation. To register a program, see the{' '}
       <a href="/docs#accounts">docs</a>.
+    </p>
+  </Layout>
+)
+
+const MailBlock: FC<{ form: MailFormState }> = ({ form }) => (
+  <section class="block up5">
+    <h2>By mail</h2>
+    <p class="lede">A link that signs you in is sent to the address that you confirmed.</p>
+    <ErrorSummary problem={form.problem} />
+    <form class="form up4" method="post" action="/login/mail">
+      <Field
+        form={form}
+        name="address"
+        label="Mail address"
+        isBare
+        type="email"
+        required
+        autocomplete="email"
+      />
+      <div>
+        <button class="btn" type="submit">
+          Send a link
+        </button>
+      </div>
+    </form>
+  </section>
+)
+
+const LinkSentPage: FC<{ frame: Frame; address: string }> = ({ frame, address }) => (
+  <Layout frame={frame} title="Check your mail">
+    <h1>Check your mail</h1>
+    <p class="lede">
+      If an account of this hub has confirmed {address}, a link was sent to it. The link works once,
+      for 15 minutes.
     </p>
   </Layout>
 )

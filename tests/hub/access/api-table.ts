@@ -7,10 +7,11 @@ import { modelRows } from './model-table'
 import { moderationTable } from './moderation-table'
 import { peopleTable } from './people-table'
 import { placeRows } from './place-table'
-import { reviewHookRows } from './review-hook-table'
 import { runnerApiRows } from './runner-table'
 import { runApiRows } from './runs-table'
 import { approvalRows } from './standing-rule-table'
+import { triggerRows } from './trigger-table'
+import { webhookRows } from './webhook-table'
 
 let count = 0
 /** Returns a name that no earlier request used. */
@@ -318,6 +319,7 @@ export const apiTable: Table = {
   'GET /system/scheduler': { expect: 'read' },
   'GET /system/reply-limits': { expect: 'read' },
   'PUT /system/reply-limits': { expect: 'admin', send: body({ hop_limit: 4, reply_limit: 3 }) },
-  ...reviewHookRows,
+  ...webhookRows,
+  ...triggerRows,
   'POST /import': { expect: 'admin', send: body({ items: [] }) },
 }

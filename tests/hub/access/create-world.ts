@@ -28,6 +28,9 @@ import { createRequesters, type Member } from './requesters'
 /** Each request comes from an address of its own, so that no limit by address is met. */
 const settings = {
   ...identitySettings,
+  // Nothing listens there.
+  ROOKERY_MAIL_URL: 'smtp://127.0.0.1:1',
+  ROOKERY_MAIL_FROM: 'Rookery <hub@hub.example>',
   ROOKERY_ORIGIN: 'http://hub.test',
   ROOKERY_CLIENT_ADDRESS_HEADER: addressHeader,
 }

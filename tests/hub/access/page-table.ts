@@ -1,14 +1,16 @@
 import type { Table } from './cells'
 import { definitionPageRows } from './definition-table'
+import { mailPageRows } from './mail-table'
 import { modelPageRows } from './model-table'
 import { peoplePageTable } from './people-page-table'
 import { remotePageRows } from './remote-page-table'
-import { reviewHookPageRows } from './review-hook-table'
 import { runnerPageRows } from './runner-table'
 import { runPageRows } from './runs-table'
 import { sendImageForm, showImage, showPicture } from './show-image'
 import { signInTable } from './sign-in-table'
 import { standingRulePageRows } from './standing-rule-table'
+import { triggerPageRows } from './trigger-table'
+import { webhookPageRows } from './webhook-table'
 
 const form = (path: string, fields: Record<string, string> = {}) => ({ path, body: fields })
 const only = (fields: Record<string, string>) => () => ({ body: fields })
@@ -22,6 +24,7 @@ const upgrade = { upgrade: 'websocket' }
 /** Who can open and send what in a browser. The pages of pages.md, and what the root serves beside them. */
 export const pageTable: Table = {
   ...signInTable,
+  ...mailPageRows,
   'GET /healthz': { expect: 'open' },
   'GET /readyz': { expect: 'open' },
   'GET /metrics': { expect: 'read' },
@@ -224,7 +227,8 @@ export const pageTable: Table = {
 
   ...peoplePageTable,
   ...runnerPageRows,
-  ...reviewHookPageRows,
+  ...webhookPageRows,
+  ...triggerPageRows,
   // The requester and admins.
   'POST /activations/:id/stop': {
     expect: 'ownerOrAdminWrite',

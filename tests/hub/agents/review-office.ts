@@ -5,6 +5,13 @@ import { readCost } from '../create-test-hub'
 import { createOffice } from '../runs/create-office'
 import { recordPush } from './record-push'
 
+/** What an answer says of a delivery; undefined: it was refused. */
+const toOutcome = (status: number, note: string | null) => {
+  if (status === 202) return note === null ? 'started' : 'held'
+  if (status !== 200) return undefined
+  return note?.includes('which branch') ? 'noted' : 'ignored'
+}
+
 interface Hook {
   id: string
   url: string
@@ -17,7 +24,7 @@ export interface Sent {
   delivery?: string
 }
 
-/** Creates a hub with two people, two coding agents and a hook, and what is done there. */
+/** Creates a hub with two people, two coding agents and a trigger for reviews, and what is done there. */
 export async function createReviewOffice() {
   const place = await furnish()
   return { ...place, ...createDeliveries(place), ...createRuns(place) }
@@ -35,9 +42,10 @@ async function furnish() {
   const finch = await office.createAgent('finch')
   await hubApi.sweep(hub.clock.now())
   const createHook = async ({ key }: typeof mira, agent: typeof mira): Promise<Hook> => {
-    const { status, body } = await hub.call('/review-hooks', { key, body: { agent: agent.name } })
+    const fields = { agent: agent.name, takes_reviews: true, verify: 'github' }
+    const { status, body } = await hub.call('/triggers', { key, body: fields })
     expect(status, JSON.stringify(body)).toBe(201)
-    return body.hook
+    return body.trigger
   }
   /** Mira's, for coder. */
   const hook = await createHook(mira, coder)
@@ -61,7 +69,8 @@ function createDeliveries({ office: { hub, hubApi }, hook }: Place) {
         'x-hub-signature-256': signature,
       },
     })
-    return { status, outcome: body.outcome, code: body.code, trips: readCost(headers).roundTrips }
+    const { code, note } = body
+    return { status, outcome: toOutcome(status, note), code, trips: readCost(headers).roundTrips }
   }
 
   const sweep = () => hubApi.sweep(hub.clock.now())

@@ -174,7 +174,7 @@ test('X15: reviews of two hooks and of two pull requests are held apart, and a l
   await send(lineOf(branch, reviewId, 'Once more.'), {
     ...{ event: 'pull_request_review_comment', hook: second },
   })
-  await hub.call(`/review-hooks/${second.id}`, { key: mira.key, method: 'DELETE' })
+  await hub.call(`/triggers/${second.id}`, { key: mira.key, method: 'DELETE' })
   await settle()
   expect(await quoted(postId)).toHaveLength(3)
 })

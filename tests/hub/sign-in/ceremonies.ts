@@ -120,16 +120,17 @@ const listKeys = (hub: TestHub, api: Api): Record<string, Ceremony> => ({
     write: /INSERT INTO "?runner_keys/i,
     count: 'SELECT count(*) FROM runner_keys WHERE account_id = ?1',
   },
-  'a review hook': {
+  'a trigger': {
     role: 'member',
     begin: async () => {
       const agent = await hub.join(newName())
       await hub.host(agent.id)
       return agent.name
     },
-    finish: (by, agent) => api(by, '/review-hooks', { agent }),
-    write: /INSERT INTO "?review_hooks/i,
-    count: 'SELECT count(*) FROM review_hooks WHERE account_id = ?1',
+    finish: (by, agent) =>
+      api(by, '/triggers', { agent, template: 'Look at {{ title }}', verify: 'github' }),
+    write: /INSERT INTO "?triggers/i,
+    count: 'SELECT count(*) FROM triggers WHERE account_id = ?1',
   },
   'a browser for notifications': {
     role: 'guest',

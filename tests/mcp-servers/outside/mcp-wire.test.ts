@@ -103,8 +103,10 @@ test('M11: the version is negotiated: the one asked for when it is known, else t
   }
   const newest = await negotiate('2099-01-01')
   expect(newest.protocolVersion).toBe('2025-11-25')
-  // there is no way to tell a client of a change, so none is promised
-  expect(newest.capabilities).toEqual({ tools: {} })
+  // Lists are not watched, so no notification of a change is promised.
+  expect(newest.capabilities).toEqual({
+    ...{ tools: {}, resources: { subscribe: true }, prompts: {}, completions: {} },
+  })
 })
 
 test('M11: a long list comes in pages that survive a change between them', () => {

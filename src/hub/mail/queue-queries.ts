@@ -1,0 +1,133 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import {
+  type Params,
+  prepare,
+  type Statement,
+  writeChanges,
+  writeReturned,
+} from '../../shared/db/statement'
+import { idAt, insertSelect, newIdSql } from '../../shared/db/write-sql'
+import type { AccountId, InboxItemId } from '../../shared/ids'
+import { notificationKindSql } from '../rules/notification-sql'
+import { accounts } from '../schema/accounts'
+import { inboxItems } from '../schema/inbox'
+import { type MailEvent, mailAddresses } from '../schema/mail'
+import { outbox } from '../schema/webhooks'
+
+/*
+ * Mail is queued in the batch that writes what it is about. These statements answer whether they queued anything. A hub
+ * without mail addresses reads no row for them, and a statement that is repeated queues nothing again.
+ */
+
+const d = alias(mailAddresses, 'd')
+const i = alias(inboxItems, 'i')
+const f = alias(accounts, 'f')
+const o = alias(outbox, 'o')
+
+/** Whether an address may be sent more than its confirmation. */
+export const isActiveSql = (address: Record<'confirmedAt' | 'stoppedAt', SQLWrapper>): SQL =>
+  sql`(${address.confirmedAt} IS NOT NULL AND ${address.stoppedAt} IS NULL)`
+
+/** The event in the column, whose type names those of webhooks. */
+export const eventSql = (event: MailEvent): SQL => sql.raw(`'${event}'`)
+
+/** One row, or none in a hub without mail addresses. What stands behind it in FROM is not read then. */
+const anyAddress = sql`(SELECT 1 FROM ${mailAddresses} LIMIT 1)`
+
+/** Part of FROM: inbox items by a JSON list of their ids. */
+export const itemsOfList = (ids: SQLWrapper): SQL =>
+  sql`json_each(${ids}) item_ids CROSS JOIN ${inboxItems} ${i} ON ${i.id} = item_ids.value`
+
+/**
+ * Part of FROM: inbox items that a statement created for an agent, whose ids only the database knows.
+ *
+ * @param like an id whose time part `newIdSql` copied into theirs; NULL: there are none
+ */
+export const itemsOfAgent = (agentId: SQLWrapper, like: SQLWrapper): SQL =>
+  // 'g' comes after all hexadecimal digits.
+  sql`(SELECT substr(${like}, 1, 15) AS head) heads CROSS JOIN ${inboxItems} ${i}
+    ON ${i.id} >= heads.head AND ${i.id} < heads.head || 'g' AND ${i.fromAccountId} = ${agentId}`
+
+/**
+ * SELECT of the mail that notifies accounts of inbox items, with the columns of the outbox in the order in which those
+ * of webhooks are inserted: one statement queues both.
+ */
+export const selectItemMailSql = (
+  { now, like }: { now: SQLWrapper; like: SQLWrapper },
+  items: SQL,
+): SQL => sql`SELECT ${newIdSql(like)}, 'mail', ${d.accountId}, ${eventSql('mail.notification')}, 'item:' || ${i.id},
+    NULL, NULL, NULL, ${i.id}, NULL, ${now}, ${now}
+  FROM ${anyAddress} CROSS JOIN ${items} CROSS JOIN ${mailAddresses} ${d} ON ${d.accountId} = ${i.accountId}
+  LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
+  WHERE ${isActiveSql(d)} AND ${i.readAt} IS NULL
+    AND EXISTS (SELECT 1 FROM json_each(${d.kinds}) WHERE value = ${notificationKindSql(i, f)})`
+
+const preparedItems = prepare((v: Params<{ ids: string; now: number; like: string }>) =>
+  writeReturned(
+    sql`INSERT INTO ${outbox} (id, kind, target_id, event, key, community_id, post_id, comment_id, subject_id, data, created_at, next_at)
+      ${selectItemMailSql(v, itemsOfList(v.ids))} ON CONFLICT DO NOTHING RETURNING 1`,
+  ),
+)
+
+/** Queues mail for inbox items that this batch inserted, after them, where nothing is queued for webhooks. */
+export const queueNotifications = (ids: readonly InboxItemId[], now: number): Statement<boolean> =>
+  preparedItems({ ids: JSON.stringify(ids), now, like: idAt(now) })
+
+interface Invited {
+  /** Of the outbox. */
+  id: string
+  invitationId: string
+  address: string
+  now: number
+}
+
+/** Queues the mail of an invitation. Its address is kept until the mail was sent or given up. */
+export const queueInvitation = ({ id, invitationId, address, now }: Invited): Statement<boolean> =>
+  writeChanges(
+    insertSelect(
+      outbox,
+      {
+        id,
+        kind: 'mail',
+        targetId: invitationId,
+        event: eventSql('mail.invitation'),
+        key: 'mail.invitation',
+        data: JSON.stringify({ address }),
+        createdAt: now,
+        nextAt: now,
+      },
+      sql`WHERE 1`,
+    ),
+  )
+
+/** How many messages of an event were queued for an account since a time. */
+export const countMailSql = (event: MailEvent, accountId: SQLWrapper, since: number): SQL =>
+  sql`(SELECT count(*) FROM ${outbox} ${o} WHERE ${o.kind} = 'mail' AND ${o.targetId} = ${accountId}
+    AND ${o.event} = ${eventSql(event)} AND ${o.createdAt} > ${since})`
+
+/** Queues the digest of an account when something new waits for it. */
+export const queueDigest = prepare(
+  (v: Params<{ id: string; accountId: AccountId; at: number; now: number }>) =>
+    writeChanges(
+      insertSelect(
+        outbox,
+        {
+          id: v.id,
+          kind: 'mail',
+          targetId: d.accountId,
+          event: eventSql('mail.digest'),
+          key: sql`'digest:' || ${v.at}`,
+          createdAt: v.now,
+          nextAt: v.now,
+        },
+        sql`FROM ${mailAddresses} ${d} WHERE ${d.accountId} = ${v.accountId} AND ${isActiveSql(d)} AND ${hasNewsSql}
+        ON CONFLICT DO NOTHING`,
+      ),
+    ),
+)
+
+/** Whether an item that waits for the digest of `d` is newer than the last one. */
+const hasNewsSql = sql`EXISTS (SELECT 1 FROM ${inboxItems} ${i} LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
+  WHERE ${i.accountId} = ${d.accountId} AND ${i.readAt} IS NULL AND ${i.createdAt} > ${d.digestedAt}
+    AND EXISTS (SELECT 1 FROM json_each(${d.digestKinds}) WHERE value = ${notificationKindSql(i, f)}))`

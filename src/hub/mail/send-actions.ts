@@ -1,0 +1,323 @@
+import { mailLimits } from '../../shared/config'
+import { batch, run } from '../../shared/db/batch'
+import type { Statement } from '../../shared/db/statement'
+import type { InboxItemId } from '../../shared/ids'
+import { findFirst, readOffsets } from '../../shared/local-time'
+import type { MailMessage, MailResult } from '../contract/mail'
+import type { ActionContext } from '../database/action-context'
+import {
+  formatConfirmation,
+  formatDigest,
+  formatInvitation,
+  formatNotification,
+  formatSignIn,
+  formatTest,
+  type MailContent,
+  type MailHub,
+} from './messages'
+import { queueDigest } from './queue-queries'
+import {
+  claimServer,
+  type MailRow,
+  moveDigest,
+  recordDigest,
+  recordMail,
+  recordRefusal,
+  recordTaken,
+  releaseServer,
+  selectClaimedMail,
+  selectDigest,
+  selectDueDigests,
+  selectNextMail,
+} from './send-queries'
+import { toPurpose } from './tokens'
+
+/** The part of a context that sending needs. */
+type Context = Pick<ActionContext, 'db' | 'clock' | 'settings' | 'mail'>
+
+/**
+ * Returns how long to wait after a failed attempt, up to a tenth of it random.
+ *
+ * @param attempts failed so far, at least 1
+ * @param random from 0 to 1
+ */
+function findRetryMs(attempts: number, random: number): number {
+  const { retriesMs } = mailLimits
+  const waitMs = retriesMs[Math.min(attempts, retriesMs.length) - 1] ?? 0
+  return Math.round(waitMs * (1 + random / 10))
+}
+
+/** A number from 0 to 1 from the random part of a new id. */
+const drawRandom = ({ clock }: Context): number =>
+  Number.parseInt(clock.newId<string>().slice(-8), 16) / 2 ** 32
+
+/**
+ * Sends the mail that is due and returns when the next one is; null when none waits. One sender works at a time. One
+ * that dies after sending leaves its messages to the next one: a message can arrive twice, with the same Message-ID.
+ */
+async function sendMail(context: Context): Promise<number | null> {
+  const { db, clock, settings, mail } = context
+  if (mail.problem !== null) return null
+  const endsAt = clock.now() + mailLimits.sendMsMax
+  for (let round = 0; round < mailLimits.roundsMax && clock.now() <= endsAt; round++) {
+    const now = clock.now()
+    const claim = clock.newId<string>()
+    const membersInvite = settings.ROOKERY_MEMBERS_INVITE
+    const { due } = await batch(db, {
+      claim: claimServer({ claim, now }),
+      due: selectClaimedMail({ claim, now, membersInvite }),
+    })
+    const results = due.length === 0 ? [] : await sendDue(context, claim, due, endsAt)
+    const { next } = await batch(db, { results, next: selectNextMail({}) })
+    if (next?.at == null || next.at > clock.now()) return next?.at ?? null
+  }
+  return clock.now()
+}
+
+/** A message that is ready, or why it must not be sent any more. */
+type Prepared = { row: MailRow; message: MailMessage } | { row: MailRow; withheld: string }
+
+/** Sends what a sender has claimed. Returns what stores how that ended. */
+async function sendDue(
+  context: Context,
+  claim: string,
+  due: readonly MailRow[],
+  endsAt: number,
+): Promise<Statement<unknown>[]> {
+  const { clock, mail } = context
+  const prepared = await Promise.all(due.map((row) => prepareMail(context, row)))
+  const ready = prepared.filter((each) => 'message' in each)
+  const results =
+    ready.length === 0
+      ? []
+      : await mail.send(
+          ready.map(({ message }) => message),
+          () => clock.now() > endsAt,
+        )
+  const now = clock.now()
+  const withheld = prepared.flatMap((each) =>
+    'withheld' in each
+      ? [
+          recordMail({
+            id: each.row.id,
+            state: 'withheld',
+            now,
+            nextAt: now,
+            answer: each.withheld,
+          }),
+        ]
+      : [],
+  )
+  const tried = results.flatMap((result, index) => {
+    const row = ready[index]?.row
+    return row ? store(context, row, result) : []
+  })
+  return [...withheld, ...tried, releaseAfter(context, claim, due, results)]
+}
+
+/** Returns what ends the claim. The server as a whole waits after it could not be reached. */
+function releaseAfter(
+  context: Context,
+  claim: string,
+  [first]: readonly MailRow[],
+  results: readonly MailResult[],
+): Statement<unknown> {
+  const now = context.clock.now()
+  const failed = results.find(({ kind }) => kind === 'failed')
+  if (!failed) {
+    // Nothing that was tried says how the server is.
+    const isKnown = results.length > 0 || !first
+    const failures = isKnown ? 0 : first.serverFailures
+    const failingSince = isKnown ? null : first.serverFailingSince
+    const answer = isKnown ? null : first.serverAnswer
+    return releaseServer({ claim, retryAt: now, failures, failingSince, answer })
+  }
+  const isFirst = results[0] === failed
+  const failures = (isFirst ? (first?.serverFailures ?? 0) : 0) + 1
+  const failingSince = (isFirst ? first?.serverFailingSince : null) ?? now
+  const retryAt = now + findRetryMs(failures, drawRandom(context))
+  return releaseServer({ claim, retryAt, failures, failingSince, answer: failed.answer })
+}
+
+/** Returns what stores how an attempt ended. */
+function store(context: Context, row: MailRow, { kind, answer }: MailResult): Statement<unknown>[] {
+  const { clock } = context
+  const { id, accountId, address, createdAt, attempts } = row
+  const now = clock.now()
+  if (kind === 'sent') {
+    return [
+      recordMail({ id, state: 'sent', now, nextAt: now, answer }),
+      ...(accountId === null ? [] : [recordTaken({ accountId })]),
+      ...(accountId !== null && row.event === 'mail.digest'
+        ? [recordDigest(accountId, createdAt)]
+        : []),
+    ]
+  }
+  if (kind === 'refused' || kind === 'unknown') {
+    const failed = recordMail({ id, state: 'failed', now, nextAt: now, answer })
+    if (accountId === null || address === null) return [failed]
+    const notice = `Mail to ${address} was stopped. ${answer} Enter an address that works in [your notifications](/settings/notifications#mail).`
+    const refused = {
+      accountId,
+      address,
+      reason: answer,
+      notice,
+      now,
+      isUnknown: kind === 'unknown',
+    }
+    return [failed, ...recordRefusal({ ...refused, itemId: clock.newId<InboxItemId>() })]
+  }
+  const isOver = now - createdAt >= mailLimits.keptTryingMs
+  const nextAt = now + findRetryMs(attempts + 1, drawRandom(context))
+  return [recordMail({ id, state: isOver ? 'failed' : 'pending', now, nextAt, answer })]
+}
+
+/** Returns why a message must not be sent any more; null: it may be. */
+function findWithheld(row: MailRow): string | null {
+  if (row.event === 'mail.invitation') {
+    return row.expiresAt === null
+      ? 'It was not sent: the invitation cannot be used any more.'
+      : null
+  }
+  if (row.address === null) return 'It was not sent: the address was removed.'
+  if (row.isStopped) return 'It was not sent: the address was stopped.'
+  if (row.event === 'mail.confirmation' || row.event === 'mail.test') return null
+  if (!row.isConfirmed || row.isShutOut) return 'It was not sent: the account cannot get mail.'
+  if (row.event === 'mail.sign_in' && row.expiresAt === null) {
+    return 'It was not sent: the link has expired.'
+  }
+  if (row.event === 'mail.notification' && !row.isItemWanted) {
+    return 'It was not sent: it was read, is gone, or is not for its reader any more.'
+  }
+  return null
+}
+
+async function prepareMail(context: Context, row: MailRow): Promise<Prepared> {
+  const withheld = findWithheld(row)
+  if (withheld !== null) return { row, withheld }
+  const written = await writeMail(context, row)
+  if (written === null) return { row, withheld: 'It was not sent: nothing was new.' }
+  const { to, unsubscribeUrl = null, ...content } = written
+  return { row, message: { id: row.id, to, unsubscribeUrl, ...content } }
+}
+
+type Written = MailContent & { to: string; unsubscribeUrl?: string }
+
+const toMailHub = ({ settings }: Pick<Context, 'settings'>): MailHub => ({
+  name: settings.ROOKERY_NAME,
+  origin: settings.ROOKERY_ORIGIN?.[0] ?? '',
+})
+
+/** Writes a message; null when it has nothing to say. */
+async function writeMail(context: Context, row: MailRow): Promise<Written | null> {
+  const { mail } = context
+  const { id, targetId } = row
+  const hub = toMailHub(context)
+  const to = row.address ?? ''
+  const account = row.accountName ?? ''
+  if (row.event === 'mail.invitation') {
+    const { address } = JSON.parse(row.data ?? '{}') as { address: string }
+    const token = await mail.createToken(toPurpose.invitation(targetId))
+    const { inviter, invitedAs, expiresAt } = row
+    const facts = { inviter: inviter ?? '', invitedAs: invitedAs ?? '', expiresAt: expiresAt ?? 0 }
+    return { to: address, ...formatInvitation(hub, facts, `${hub.origin}/join/${token}`) }
+  }
+  if (row.event === 'mail.test') return { to, ...formatTest(hub) }
+  if (row.event === 'mail.confirmation') {
+    const token = await mail.createToken(toPurpose.confirmation(targetId, to))
+    const query = new URLSearchParams({ account: targetId, token })
+    return { to, ...formatConfirmation(hub, account, `${hub.origin}/mail/confirm?${query}`) }
+  }
+  if (row.event === 'mail.sign_in') {
+    const token = await mail.createToken(toPurpose.signIn(id))
+    const query = new URLSearchParams({ token })
+    return { to, ...formatSignIn(hub, account, `${hub.origin}/login?${query}`) }
+  }
+  const kind = row.event === 'mail.digest' ? 'digest' : row.kind
+  if (kind === null || row.accountId === null) return null
+  const token = await mail.createToken(toPurpose.unsubscribe(targetId, to, kind))
+  const query = new URLSearchParams({ account: targetId, kind, token })
+  const unsubscribeUrl = `${hub.origin}/mail/unsubscribe?${query}`
+  if (kind !== 'digest') {
+    return { to, unsubscribeUrl, ...formatNotification(hub, { ...row, kind }, unsubscribeUrl) }
+  }
+  const items = await run(
+    context.db,
+    selectDigest({ accountId: row.accountId, until: row.createdAt }),
+  )
+  if (items.length === 0) return null
+  return { to, unsubscribeUrl, ...formatDigest(hub, items, unsubscribeUrl) }
+}
+
+/** Sends a test to an address now. It is not tried again. */
+export async function sendTestNow(
+  { mail, ...context }: Context,
+  message: { id: string; to: string },
+): Promise<MailResult> {
+  const content = { ...formatTest(toMailHub(context)), unsubscribeUrl: null }
+  const [result] = await mail.send([{ ...message, ...content }], () => false)
+  return result ?? { kind: 'failed', answer: 'Nothing was sent.' }
+}
+
+/** Sends what a write has queued, after its answer; what fails is tried again by the sweep. */
+export function deferMail(
+  context: Context & Pick<ActionContext, 'scheduler' | 'defer'>,
+  isQueued: boolean | undefined,
+): void {
+  if (!isQueued || context.mail.problem !== null) return
+  const send = async () => {
+    const nextAt = await sendMail(context)
+    if (nextAt !== null) await context.scheduler.sweepAt(nextAt)
+  }
+  context.defer(send())
+}
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+/** Returns when clocks next show an hour, after a time. */
+export function findDigestAt(
+  { digestHour, timezone }: { digestHour: number; timezone: string },
+  after: number,
+): number {
+  const offsetAt = readOffsets(timezone)
+  const midnight = Math.floor((after + offsetAt(after)) / dayMs) * dayMs
+  const days = [0, 1, 2].map((day) =>
+    findFirst(offsetAt, midnight + day * dayMs + digestHour * hourMs),
+  )
+  return days.find((at) => at > after) ?? after + dayMs
+}
+
+/**
+ * Queues the digests that are due and sends what is due, while the sweep goes on. Returns when the sweep has to look
+ * again: at the next message, or when another sender takes over from one that died.
+ *
+ * @param next from `mailTimes`
+ */
+export async function sweepMail(
+  context: ActionContext,
+  next: { mailAt: number | null; digestAt: number | null } | undefined,
+  now: number,
+): Promise<number | null> {
+  if (context.mail.problem !== null || !next) return null
+  const { mailAt: dueAt, digestAt } = next
+  const isDigestDue = digestAt !== null && digestAt <= now
+  if (isDigestDue) await queueDigests(context, now)
+  const isDue = (dueAt !== null && dueAt <= now) || isDigestDue
+  deferMail(context, isDue)
+  if (isDue) return now + mailLimits.claimMs
+  const times = [dueAt, digestAt].filter((at) => at !== null)
+  return times.length === 0 ? null : Math.min(...times)
+}
+
+async function queueDigests({ db, clock }: Context, now: number): Promise<void> {
+  const due = await run(db, selectDueDigests({ now }))
+  await batch(db, {
+    queued: due.map(({ accountId, digestAt }) =>
+      queueDigest({ id: clock.newId<string>(), accountId, at: digestAt, now }),
+    ),
+    moved: due.map(({ accountId, digestAt, ...clockTime }) =>
+      moveDigest(accountId, digestAt, findDigestAt(clockTime, now)),
+    ),
+  })
+}

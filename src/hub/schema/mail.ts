@@ -1,0 +1,74 @@
+import { sql } from 'drizzle-orm'
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { AccountId } from '../../shared/ids'
+import { accounts } from './accounts'
+import type { PushKind } from './inbox'
+
+/** What mail is sent for. A row of `outbox` with the kind `mail` has one as its event. */
+export const mailEvents = [
+  'mail.confirmation',
+  'mail.sign_in',
+  'mail.invitation',
+  'mail.notification',
+  'mail.digest',
+  'mail.test',
+] as const
+export type MailEvent = (typeof mailEvents)[number]
+
+/** The mail address of an account. Until its link is opened it is sent nothing but that link. */
+export const mailAddresses = sqliteTable(
+  'mail_addresses',
+  {
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .primaryKey()
+      .references(() => accounts.id),
+    address: text('address').notNull(),
+    /** In lower case: one account has it, once it is confirmed. */
+    normalized: text('normalized').notNull(),
+    createdAt: integer('created_at').notNull(),
+    confirmedAt: integer('confirmed_at'),
+    /** Of the token that confirms it. */
+    tokenHash: text('token_hash').notNull(),
+    /** What is sent at once. */
+    kinds: text('kinds', { mode: 'json' }).$type<PushKind[]>().notNull().default([]),
+    /** What waits for the digest. */
+    digestKinds: text('digest_kinds', { mode: 'json' }).$type<PushKind[]>().notNull().default([]),
+    /** Hour of the digest on the clocks of its reader. */
+    digestHour: integer('digest_hour').notNull().default(8),
+    /** IANA name. */
+    timezone: text('timezone').notNull().default('UTC'),
+    /** When the next digest is due; null: none is. */
+    digestAt: integer('digest_at'),
+    /** Up to when the last digest reached. */
+    digestedAt: integer('digested_at').notNull().default(0),
+    /** Messages in a row that a mail server refused for good. */
+    failures: integer('failures').notNull().default(0),
+    /** Nothing is sent any more since. */
+    stoppedAt: integer('stopped_at'),
+    /** Why it was stopped, as a sentence. */
+    reason: text('reason'),
+  },
+  (table) => [
+    uniqueIndex('mail_addresses_confirmed')
+      .on(table.normalized)
+      .where(sql`${table.confirmedAt} IS NOT NULL`),
+    index('mail_addresses_by_name').on(table.normalized, table.createdAt),
+    index('mail_addresses_by_digest').on(table.digestAt).where(sql`${table.digestAt} IS NOT NULL`),
+    index('mail_addresses_stopped').on(table.stoppedAt).where(sql`${table.stoppedAt} IS NOT NULL`),
+  ],
+)
+
+/** The mail server as its senders found it: one row. */
+export const mailServer = sqliteTable('mail_server', {
+  id: integer('id').primaryKey(),
+  /** The sender that works. */
+  claim: text('claim'),
+  /** Nothing is sent before; while a sender works, when another one takes over. */
+  retryAt: integer('retry_at').notNull().default(0),
+  /** Failed attempts since the last successful one. */
+  failures: integer('failures').notNull().default(0),
+  failingSince: integer('failing_since'),
+  /** How the last failure ended, as a sentence. */
+  answer: text('answer'),
+})

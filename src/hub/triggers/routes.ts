@@ -1,0 +1,186 @@
+import * as z from 'zod'
+import { deletedAnswer, presentTime, timeAnswer } from '../http/answers'
+import { presentIdempotent, type Route, route } from '../http/route'
+import { personAnswer } from '../rules/people'
+import { communityName, placeAnswer, withoutMark } from '../rules/places'
+import { deliveryOutcomes, verifications } from '../schema/triggers'
+import { viewerValues } from '../viewers/queries'
+import { createTrigger, removeTrigger, replaceSecret, toTriggerUrl, triggerInput } from './actions'
+import {
+  type DeliveryRow,
+  selectDeliveries,
+  selectDeliveriesOf,
+  selectTriggers,
+  selectTriggersOf,
+  type TriggerRow,
+} from './queries'
+import { receiveDelivery } from './receive-actions'
+
+const tag = 'tools'
+
+const triggerFields = {
+  id: z.string(),
+  url: z.string().describe('The address that deliveries are sent to.'),
+  community: placeAnswer.nullable().describe('Where it posts; null where it asks an agent.'),
+  agent: personAnswer.nullable().describe('The agent that it asks; null where it posts.'),
+  template: z.string().describe('Empty where it takes reviews.'),
+  takes_reviews: z.boolean(),
+  verify: z.enum(verifications),
+  per_hour_max: z.int(),
+  created_at: timeAnswer,
+}
+
+const deliveryAnswer = z.object({
+  at: timeAnswer,
+  outcome: z
+    .enum(deliveryOutcomes)
+    .describe(
+      'owner: the owner must not post there, or ask that agent, any more. limit: of deliveries within an hour.',
+    ),
+  event: z.string().nullable(),
+  note: z.string().nullable().describe('More about the outcome, such as fields that are missing.'),
+  post_id: z.string().nullable(),
+})
+
+const presentDelivery = ({ at, outcome, event, note, postId }: DeliveryRow) => ({
+  at: presentTime(at),
+  outcome,
+  event,
+  note,
+  post_id: postId,
+})
+
+const presentTrigger = (
+  origin: string,
+  trigger: Omit<TriggerRow, 'owner' | 'secretVersion' | 'oldSecretUntil'>,
+) => ({
+  id: trigger.id,
+  url: toTriggerUrl(origin, trigger.id),
+  community: trigger.community,
+  agent: trigger.agent,
+  template: trigger.template,
+  takes_reviews: trigger.takesReviews,
+  verify: trigger.verify,
+  per_hour_max: trigger.perHourMax,
+  created_at: presentTime(trigger.createdAt),
+})
+
+export const triggerRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/triggers',
+    summary:
+      'Lists your triggers, or those of a community that you moderate, with their last deliveries',
+    tag,
+    access: 'own',
+    rate: 'read',
+    query: z.object({ community: communityName.optional() }),
+    answer: z.object({
+      triggers: z.array(
+        z.object({
+          ...triggerFields,
+          owner: personAnswer,
+          deliveries: z.array(deliveryAnswer).describe('The last ten, the newest first.'),
+        }),
+      ),
+    }),
+    handle: async ({ c, context, credential, query, read }) => {
+      const now = context.clock.now()
+      const name = query.community
+      const of = name && { ...viewerValues(credential, now), community: withoutMark(name) }
+      const { answers } = await read({
+        triggers: of ? selectTriggersOf(of) : selectTriggers(credential, now),
+        deliveries: of ? selectDeliveriesOf(of) : selectDeliveries(credential, now),
+      })
+      const byTrigger = Map.groupBy(answers.deliveries, ({ triggerId }) => triggerId)
+      return {
+        triggers: answers.triggers.map((trigger) => ({
+          ...presentTrigger(c.var.origin, trigger),
+          owner: trigger.owner,
+          deliveries: (byTrigger.get(trigger.id) ?? []).map(presentDelivery),
+        })),
+      }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/triggers',
+    summary:
+      'Creates an address at which another service posts in a community or gives an agent a task',
+    tag,
+    access: 'write',
+    rate: 'write',
+    status: 201,
+    body: triggerInput,
+    answer: z.object({
+      trigger: z.object({
+        ...triggerFields,
+        secret: z.string().describe('The secret of its deliveries. Returned only once.'),
+      }),
+    }),
+    handle: async (call) => {
+      const done = await createTrigger(call.context, call.actor(), call.viewer(), call.body)
+      return presentIdempotent(call, done, (trigger) => ({
+        trigger: { ...presentTrigger(call.c.var.origin, trigger), secret: trigger.secret },
+      }))
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/triggers/:id/secret',
+    summary: 'Gives one of your triggers a new secret; the one before is accepted for a day',
+    tag,
+    access: 'write',
+    rate: 'write',
+    answer: z.object({
+      trigger: z.object({
+        id: z.string(),
+        secret: z.string().describe('Returned only once.'),
+        old_secret_until: timeAnswer,
+      }),
+    }),
+    handle: async (call) => {
+      const done = await replaceSecret(call.context, call.actor(), call.param('id'))
+      return presentIdempotent(call, done, ({ id, secret, oldSecretUntil }) => ({
+        trigger: { id, secret, old_secret_until: presentTime(oldSecretUntil) },
+      }))
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/triggers/:id',
+    summary: 'Deletes one of your triggers, or one of a community that you moderate',
+    tag,
+    access: 'write',
+    rate: 'write',
+    allowsMuted: true,
+    answer: deletedAnswer,
+    handle: async (call) => {
+      await removeTrigger(call.context, call.actor(), call.param('id'))
+      return { deleted: call.param('id') }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/triggers/:id',
+    summary: 'Takes a delivery of another service, signed with the secret of the trigger',
+    tag,
+    access: 'open',
+    rate: 'write',
+    status: 202,
+    idleStatus: 200,
+    takesDelivery: true,
+    answer: z.object({
+      accepted: z
+        .literal(true)
+        .describe('With status 200 nothing was started: it was received before, or asks nothing.'),
+      note: z.string().nullable().describe('More about it, such as why nothing was started.'),
+    }),
+    handle: async ({ c, context, param }) => {
+      const body = new Uint8Array(await c.req.arrayBuffer())
+      const header = (name: string) => c.req.header(name)
+      const { isStarted, note } = await receiveDelivery(context, param('id'), { body, header })
+      return c.json({ success: true, accepted: true, note }, isStarted ? 202 : 200)
+    },
+  }),
+]

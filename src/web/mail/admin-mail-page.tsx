@@ -1,0 +1,215 @@
+import type { Hono } from 'hono'
+import type { FC } from 'hono/jsx'
+import { type HubEnv, readCredential, requireAdmin, requireViewer } from '../../hub/http/page-entry'
+import { testMail } from '../../hub/mail/actions'
+import {
+  type MailState,
+  type SentMail,
+  type StoppedMail,
+  selectLastMail,
+  selectMailState,
+  selectOwnMail,
+  selectStoppedMail,
+} from '../../hub/mail/queries'
+import { accountPath } from '../../shared/paths'
+import type { Frame } from '../frame/frame'
+import { AdminTabs, Layout } from '../frame/layout'
+import { FormKey, runFormOnce } from '../frame/read-form'
+import { type PageContext, page, pageErrors, readPage, sendPage } from '../frame/send-page'
+import { TableHead } from '../parts/lists'
+import { RelativeTime, TimeUntil } from '../parts/times'
+
+/** Registers `/admin/mail`, where admins see how mail is sent and send a test to their own address. */
+export function registerAdminMailPages(app: Hono<HubEnv>): void {
+  app.get(
+    '/admin/mail',
+    page((c) => showMail(c, null)),
+  )
+  app.post('/admin/mail/test', page(sendTest))
+}
+
+async function sendTest(c: PageContext): Promise<Response> {
+  const viewer = await requireViewer(c, 'write')
+  requireAdmin(viewer)
+  const test = () => testMail(c.var.context, viewer.id)
+  const { kind, answer } = await runFormOnce(c, viewer, 'mail.test', test)
+  return showMail(c, { isSent: kind === 'sent', answer })
+}
+
+interface Tested {
+  isSent: boolean
+  answer: string
+}
+
+async function showMail(c: PageContext, tested: Tested | null): Promise<Response> {
+  const credential = await readCredential(c)
+  const { clock, mail } = c.var.context
+  const { frame, answers } = await readPage(c, {
+    state: selectMailState(credential, clock.now()),
+    own: selectOwnMail(credential, clock.now()),
+    last: selectLastMail(credential, clock.now()),
+    stopped: selectStoppedMail(credential, clock.now()),
+  })
+  if (!frame.viewer) throw pageErrors.signInRequired()
+  if (!frame.viewer.isAdmin || !answers.state) throw pageErrors.adminRequired()
+  const { state, own, last, stopped } = answers
+  const props = { frame, state, last, stopped, tested, ownAddress: own?.address ?? null }
+  const { problem, server, from } = mail
+  return sendPage(c, <MailPage {...props} problem={problem} server={server} from={from} />)
+}
+
+interface MailPageProps {
+  frame: Frame
+  problem: string | null
+  server: string | null
+  from: string | null
+  state: MailState
+  /** Newest first. */
+  last: SentMail[]
+  stopped: StoppedMail[]
+  /** Of the admin who reads the page. */
+  ownAddress: string | null
+  tested: Tested | null
+}
+
+const MailPage: FC<MailPageProps> = (props) => (
+  <Layout frame={props.frame} title="Mail" place="admin/mail" sheet="admin">
+    <AdminTabs here="admin/mail" isAdmin />
+    <h1>Mail</h1>
+    {props.problem === null ? <State {...props} /> : <SetUp problem={props.problem} />}
+    {props.stopped.length > 0 && <Stopped {...props} />}
+    {props.last.length > 0 && <Last {...props} />}
+  </Layout>
+)
+
+const SetUp: FC<{ problem: string }> = ({ problem }) => (
+  <p class="lede">
+    {problem}{' '}
+    <a class="ul" href="/docs/guides/mail">
+      Set up mail
+    </a>
+  </p>
+)
+
+const State: FC<MailPageProps> = ({ frame, server, from, state, ownAddress, tested }) => {
+  const { failures, failingSince, retryAt, answer, waiting, confirmed } = state
+  return (
+    <>
+      <p class="lede">
+        Mail is sent with {server} from {from}. {confirmed} confirmed{' '}
+        {confirmed === 1 ? 'address' : 'addresses'}, {waiting} waiting.
+      </p>
+      {failures > 0 && failingSince !== null && (
+        <div class="wrong">
+          <strong>
+            Mail has not been sent since <RelativeTime at={failingSince} now={frame.now} />.
+          </strong>
+          <p>
+            {answer}{' '}
+            {retryAt !== null && (
+              <>
+                It is tried again <TimeUntil at={retryAt} now={frame.now} />.
+              </>
+            )}
+          </p>
+        </div>
+      )}
+      {tested && (
+        <p class="up4" role="status">
+          {tested.isSent ? `The test was sent to ${ownAddress}.` : 'The test was not sent.'}{' '}
+          {tested.answer}
+        </p>
+      )}
+      {ownAddress === null ? (
+        <p class="up4">
+          Enter your address in{' '}
+          <a class="ul" href="/settings/notifications#mail">
+            your notifications
+          </a>{' '}
+          to send yourself a test.
+        </p>
+      ) : (
+        <form class="up4" method="post" action="/admin/mail/test">
+          <FormKey />
+          <button class="btn" type="submit">
+            Send a test to {ownAddress}
+          </button>
+        </form>
+      )}
+    </>
+  )
+}
+
+const Stopped: FC<MailPageProps> = ({ frame, stopped }) => (
+  <section class="block">
+    <h2>Stopped addresses</h2>
+    <p class="lede">
+      Mail servers refused messages to them for good. Their owners were notified, and can enter
+      another address.
+    </p>
+    <table class="tbl fold up4">
+      <TableHead columns={['Account', 'Address', 'Stopped', 'Reason']} />
+      <tbody>
+        {stopped.map(({ account, address, stoppedAt, reason }) => (
+          <tr>
+            <th scope="row">
+              <a href={accountPath(account.name)}>{account.name}</a>
+            </th>
+            <td data-l="Address">{address}</td>
+            <td data-l="Stopped">
+              <RelativeTime at={stoppedAt} now={frame.now} />
+            </td>
+            <td data-l="Reason">{reason}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </section>
+)
+
+const eventLabels: Record<SentMail['event'], string> = {
+  'mail.confirmation': 'Confirmation of an address',
+  'mail.sign_in': 'Sign-in link',
+  'mail.invitation': 'Invitation',
+  'mail.notification': 'Notification',
+  'mail.digest': 'Digest',
+  'mail.test': 'Test',
+}
+
+const stateLabels: Record<SentMail['state'], string> = {
+  pending: 'Waiting',
+  sent: 'Sent',
+  failed: 'Failed',
+  withheld: 'Not sent',
+}
+
+const Last: FC<MailPageProps> = ({ frame, last }) => (
+  <section class="block">
+    <h2>Last messages</h2>
+    <table class="tbl fold up4">
+      <TableHead columns={['Message', 'To', 'When', 'State', 'Answer']} />
+      <tbody>
+        {last.map(({ event, account, createdAt, triedAt, state, attempts, answer }) => (
+          <tr>
+            <th scope="row">{eventLabels[event]}</th>
+            <td data-l="To">
+              {account === null ? (
+                'No account'
+              ) : (
+                <a href={accountPath(account.name)}>{account.name}</a>
+              )}
+            </td>
+            <td data-l="When">
+              <RelativeTime at={triedAt ?? createdAt} now={frame.now} />
+            </td>
+            <td data-l="State">
+              {stateLabels[state]}
+              {attempts > 1 && `, ${attempts} attempts`}
+            </td>
+            <td data-l="Answer">{answer ?? ''}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </section>
+)
