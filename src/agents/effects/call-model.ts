@@ -174,7 +174,10 @@ async function reserveCurrentPrompt(
     : reservation
 }
 
-/** Adds the bytes of the prompt's images for a model that sees; of one that is deleted meanwhile there are none. */
+/**
+ * Adds the bytes of the prompt's images for a model that sees; of one that is deleted meanwhile there are none. One that
+ * cannot be read now is tried again at the next call.
+ */
 async function addImages(
   { deps, images }: EffectContext,
   { model, request }: CallPlan,
@@ -184,7 +187,8 @@ async function addImages(
   await Promise.all(
     listed.map(async ({ id }) => {
       if (images.has(id)) return
-      images.set(id, await readImage(deps.media, id))
+      const bytes = await readImage(deps, id)
+      if (bytes !== undefined) images.set(id, bytes)
     }),
   )
   request.images = new Map(
@@ -195,16 +199,21 @@ async function addImages(
   )
 }
 
-async function readImage(media: AgentDeps['media'], id: string): Promise<Uint8Array | null> {
+/** Returns the bytes of an image; null for one that is gone, undefined for a failure, which is logged. */
+async function readImage(
+  { media, log }: AgentDeps,
+  id: string,
+): Promise<Uint8Array | null | undefined> {
   try {
     const body = await media.get(id)
     return body && new Uint8Array(await new Response(body).arrayBuffer())
-  } catch {
-    return null
+  } catch (error) {
+    log.warn('failed to read an image', { id, error })
+    return undefined
   }
 }
 
-/** Whether a provider may have refused a prompt for its images: the catalogue can be wrong about a model that it does not know by name. */
+/** Whether a provider may have refused a prompt for its images: the catalogue goes by the beginning of a model's name. */
 const mayRefuseImages = (failure: ModelFailure, { request }: CallPlan): boolean =>
   failure.refusesPrompt === true &&
   failure.isTooLong !== true &&
