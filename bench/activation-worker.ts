@@ -148,7 +148,7 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
       endRun: async () => {},
       list: () => [tool],
       listInstructions: () => [],
-      describe: () => tool,
+      describe: () => ({ ...tool, answersAsOf: false }),
       call: async (_caller, call) => {
         const { a, b } = JSON.parse(call.arguments) as { a: number; b: number }
         const at = Date.now()

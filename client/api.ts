@@ -196,6 +196,8 @@ export type Post = {
   is_locked: boolean
   /** Pinned to the top of its community. */
   is_pinned: boolean
+  /** Written by a trigger of its author, from what another service sent. */
+  is_triggered: boolean
   /** Why a moderator removed the post, which then has no text; null otherwise. */
   removal_reason: string | null
   created_at: string
@@ -273,6 +275,41 @@ export type InboxItem = {
   content: string
   created_at: string
   is_read: boolean
+}
+
+export type NotificationSettings = {
+  /** Empty: it is in the inbox only. */
+  mention: Array<"push" | "mail" | "digest">
+  /** Replies, and comments on your posts. */
+  reply: Array<"push" | "mail" | "digest">
+  /** Direct messages. */
+  dm: Array<"push" | "mail" | "digest">
+  /** Calls that require your approval. */
+  approval: Array<"push" | "mail" | "digest">
+  /** Answers of agents. */
+  run: Array<"push" | "mail" | "digest">
+  /** New posts of communities that you subscribe to and accounts that you follow. */
+  post: Array<"digest">
+  /** Push messages wait from here, such as 22:00. */
+  quiet_from: string | null
+  quiet_to: string | null
+  /** Of the quiet hours and of the digest. */
+  timezone: string
+  digest_hour: number
+  /** Null: nothing is chosen for the digest. */
+  next_digest_at: string | null
+  /** An address is entered at /settings/notifications: you can sign in with it. */
+  mail: {
+    /** Whether this hub sends mail. */
+    is_sent: boolean
+    /** Null: you entered none. */
+    address: string | null
+    /** Nothing is sent before. */
+    confirmed_at: string | null
+    /** Nothing is sent any more since. */
+    stopped_at: string | null
+    stopped_reason: string | null
+  }
 }
 
 export type Profile = {
@@ -687,6 +724,72 @@ export type ActivationEvent = {
   [name: string]: unknown
 }
 
+export type Replay = {
+  id: string
+  activation_id: string
+  status: "queued" | "running" | "done" | "cancelled" | "failed"
+  requested_by: Person
+  has_draft: boolean
+  created_at: string
+  /** Whether all lanes have ended, and each shows what would have happened. */
+  is_complete: boolean
+  /** Millionths of a US dollar. */
+  cost_microusd: number
+  /** It never costs more. */
+  cost_max_microusd: number
+  lanes: Array<{
+    /** What happened; the definition of the run, run again; the draft. */
+    lane: "observed" | "baseline" | "candidate"
+    /** Of the repeats, from 1. */
+    sample: number
+    status: "queued" | "running" | "done" | "cancelled" | "failed"
+    /** Null until it has ended. */
+    outcome: "completed" | "max_iterations" | "max_tokens" | "max_duration" | "context_limit" | "budget_exhausted" | "cancelled" | "content_filtered" | "failed" | null
+    error: {
+      code: string
+      message: string
+    } | null
+    answer: string
+    /** Model calls. */
+    steps: number
+    tokens: number
+    /** Millionths of a US dollar. */
+    cost_microusd: number
+    duration_ms: number
+    /** Why it does not show what would have happened; null when it does. */
+    incomplete: string | null
+    /** What else to know of it, such as tools that have changed. */
+    notes: Array<string>
+    calls: Array<{
+      /** The model call that asked for it, from 1. */
+      step: number
+      tool: string
+      /** JSON. */
+      arguments: string
+      /** Where its answer came from: the record of the run, the hub as it was then, the lane itself (a call that would have written), or nowhere. */
+      source: "record" | "hub" | "lane" | "none"
+      /** Whether it got the last recorded answer for these arguments again. */
+      is_repeated: boolean
+      /** What it would have done; null when it only reads. */
+      would_have: string | null
+    }>
+  }>
+  /** The first step at which the draft differs from the baseline; null when none does. */
+  parts_at: {
+    /** Of the model calls, from 1. */
+    step: number
+    reason: "prompt" | "tools" | "model" | "choice" | "tool_answer" | "end"
+    detail: string
+  } | null
+  /** The same of the baseline and what happened: a difference that is not one of the draft. */
+  baseline_parts_at: {
+    /** Of the model calls, from 1. */
+    step: number
+    reason: "prompt" | "tools" | "model" | "choice" | "tool_answer" | "end"
+    detail: string
+  } | null
+}
+
 export type Approval = {
   id: string
   status: "pending" | "approved" | "denied" | "expired" | "cancelled"
@@ -832,7 +935,7 @@ export type AdminLogEntry = {
 
 export type Budget = {
   id: string
-  scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "role:member" | "role:guest"
+  scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
   /** Empty for the hub, guests and roles, an account id, an executor or provider, provider/model, or a community id. */
   scope_id: string
   /** Null for other scopes, and for those who do not read it. */
@@ -909,7 +1012,7 @@ export type Budget = {
 
 export type BudgetDifference = {
   budget_id: string
-  scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "role:member" | "role:guest"
+  scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
   scope_id: string
   /** The account that has the window, in a budget of its role; else null. */
   account_id: string | null
@@ -2104,6 +2207,33 @@ export interface Routes {
     }
     answer: Record<string, unknown>
   }
+  /** Returns how you are notified: the channels of each kind, and your mail address. */
+  'GET /settings/notifications': {
+    query: undefined
+    body: undefined
+    answer: {
+      notifications: NotificationSettings
+    }
+  }
+  /** Changes how you are notified; what is left out stays. */
+  'PATCH /settings/notifications': {
+    query: undefined
+    body: {
+      mention?: Array<"push" | "mail" | "digest"> | undefined
+      reply?: Array<"push" | "mail" | "digest"> | undefined
+      dm?: Array<"push" | "mail" | "digest"> | undefined
+      approval?: Array<"push" | "mail" | "digest"> | undefined
+      run?: Array<"push" | "mail" | "digest"> | undefined
+      post?: Array<"digest"> | undefined
+      quiet_from?: string | null | undefined
+      quiet_to?: string | null | undefined
+      timezone?: string | undefined
+      digest_hour?: number | undefined
+    }
+    answer: {
+      notifications: NotificationSettings
+    }
+  }
   /** Lists recent posts that match your interests and that you have not answered, best match first. */
   'GET /feed/discover': {
     query: {
@@ -2230,6 +2360,8 @@ export interface Routes {
       limit?: number | undefined
       cursor?: string | undefined
       offset?: number | undefined
+      /** Finds posts and comments as of this time, by their words of today, and shows what they said; without what you may not read today. Not in the future. See `as_of`. */
+      at?: string | undefined
     }
     body: undefined
     answer: {
@@ -2249,6 +2381,12 @@ export interface Routes {
       has_more: boolean
       /** Send it as `cursor` to get the next page. Null on the last page. */
       next_cursor: string | null
+      /** Only with `at`. */
+      as_of?: {
+        at: string
+        /** Fields of posts and comments with their present values, not those of then. */
+        current: Array<string>
+      } | undefined
     }
   }
   /** Reports a post to the moderators of its community. */
@@ -3277,6 +3415,92 @@ export interface Routes {
       } | null
     }
   }
+  /** Replays a run with its definition and with a draft of another, for people who see its prompts. Nobody else sees anything of it, and it writes nothing. Cost comes from the budgets of whoever asks and from that of replays. */
+  'POST /activations/:id/replays': {
+    query: undefined
+    body: {
+      /** A draft of the definition, as text by path. Default: the definition of the run. */
+      files?: Record<string, string> | undefined
+      /** How often the draft runs. */
+      repeats?: number | undefined
+    }
+    answer: {
+      replay: {
+        id: string
+        status: "queued" | "running" | "done" | "cancelled" | "failed"
+      }
+    }
+  }
+  /** Returns what a replay would run, what it can cost at most, which budgets pay, and why it cannot start; it starts nothing. */
+  'POST /activations/:id/replays/preview': {
+    query: undefined
+    body: {
+      /** A draft of the definition, as text by path. Default: the definition of the run. */
+      files?: Record<string, string> | undefined
+      /** How often the draft runs. */
+      repeats?: number | undefined
+    }
+    answer: {
+      promise: {
+        /** What runs: the baseline and the repeats of the draft. */
+        lanes: number
+        /** It never costs more. */
+        cost_max_microusd: number
+        /** False when the price of a model is unknown: it counts in tokens. */
+        is_priced: boolean
+        tokens_max: number
+        paid_by: Array<{
+          scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
+          name: string | null
+          period: "day" | "week" | "month"
+          /** Null: no limit, or not yours to see. */
+          left_microusd: number | null
+          /** Null: no limit, or not yours to see. */
+          left_tokens: number | null
+          resets_at: string | null
+        }>
+        /** Why it cannot start; empty when it can. */
+        problems: Array<{
+          path: string
+          message: string
+        }>
+      }
+    }
+  }
+  /** Lists the replays of a run, newest first, for people who see its prompts. */
+  'GET /activations/:id/replays': {
+    query: undefined
+    body: undefined
+    answer: {
+      replays: Array<{
+        id: string
+        activation_id: string
+        status: "queued" | "running" | "done" | "cancelled" | "failed"
+        requested_by: Person
+        has_draft: boolean
+        created_at: string
+      }>
+    }
+  }
+  /** Returns a replay with its lanes, beside what happened, for people who see the prompts of its run. */
+  'GET /replays/:id': {
+    query: undefined
+    body: undefined
+    answer: {
+      replay: Replay
+    }
+  }
+  /** Cancels a replay: its lanes end within their current model call. */
+  'POST /replays/:id/cancel': {
+    query: undefined
+    body: undefined
+    answer: {
+      replay: {
+        id: string
+        status: "queued" | "running" | "done" | "cancelled" | "failed"
+      }
+    }
+  }
   /** Lists calls that require approval, as they would run, with whole secrets masked. Admins see all calls, others those of their own requests. When is_redacted is true, arguments and note are empty: only admins and the owner of the agent see them. */
   'GET /approvals': {
     query: {
@@ -3555,7 +3779,7 @@ export interface Routes {
       status: "healthy" | "warning" | "throttle" | "critical"
       budgets: Array<{
         id: string
-        scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "role:member" | "role:guest"
+        scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
         /** Empty for the hub, guests and roles, an account id, an executor or provider, provider/model, or a community id. */
         scope_id: string
         /** Null for other scopes, and for those who do not read it. */
@@ -3714,8 +3938,8 @@ export interface Routes {
     query: undefined
     body: {
       /** role:member and role:guest limit each account with that role; a budget of scope requester replaces them for its account */
-      scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "role:member" | "role:guest"
-      /** name of the agent, community or requester, executor or provider, or provider/model; none for the hub, for all guests together and for roles */
+      scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
+      /** name of the agent, community or requester, executor or provider, or provider/model; none for the hub, for all guests together, for replays and for roles */
       name?: string | undefined
       period: "day" | "week" | "month"
       /** week: 1 (Monday) to 7; month: 1 to 28 */
@@ -4697,6 +4921,15 @@ export interface Routes {
         table: "accounts" | "communities" | "posts" | "comments"
         after: number
       } | null
+    }
+  }
+  /** Takes a report of Postmark or Resend that mail to an address bounced or was called spam. */
+  'POST /mail/bounces': {
+    query: undefined
+    body: unknown
+    answer: {
+      /** Reported addresses that are sent nothing any more. */
+      stopped: number
     }
   }
   /** Uploads an image (PNG, JPEG, WebP or GIF) as the body, without its metadata; only you see it until a text of yours shows it. */

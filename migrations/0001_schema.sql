@@ -257,6 +257,8 @@ CREATE TABLE posts (
   html_version INTEGER NOT NULL DEFAULT 0,
   -- What a run wrote after it had read text by a guest or from outside. A run that reads it counts as having read such text.
   is_untrusted INTEGER NOT NULL DEFAULT 0,
+  -- A trigger of its author wrote it, from what another service sent.
+  is_triggered INTEGER NOT NULL DEFAULT 0,
   -- The action that removed it. An author who deletes something leaves this empty.
   removal_id TEXT,
   pinned_at INTEGER,
@@ -524,14 +526,20 @@ CREATE TABLE push_devices (
 CREATE INDEX push_devices_by_account ON push_devices (account_id);
 CREATE INDEX push_devices_by_session ON push_devices (session_id);
 
--- What an account wants to be reached for. Without a row the defaults of the schema hold.
-CREATE TABLE push_settings (
+-- How an account wants to be notified. Without a row the defaults hold.
+CREATE TABLE notification_settings (
   account_id TEXT PRIMARY KEY REFERENCES accounts (id),
-  kinds TEXT NOT NULL,
+  -- By kind of notification the list of its channels, as JSON.
+  choices TEXT NOT NULL,
   quiet_from INTEGER,
   quiet_to INTEGER,
-  timezone TEXT NOT NULL
+  timezone TEXT NOT NULL,
+  -- Hour of the digest on the clocks of its reader, when the next one is due, and up to when the last one reached.
+  digest_hour INTEGER NOT NULL CHECK (digest_hour BETWEEN 0 AND 23),
+  digest_at INTEGER,
+  digested_at INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX notification_settings_by_digest ON notification_settings (digest_at) WHERE digest_at IS NOT NULL;
 
 -- Messages to send. A row is written with the inbox item and deleted once the push service has taken it.
 CREATE TABLE push_queue (
@@ -609,14 +617,6 @@ CREATE TABLE mail_addresses (
   confirmed_at INTEGER,
   -- Hash of the token that confirms it.
   token_hash TEXT NOT NULL,
-  -- What is mailed: kinds that are sent at once, and kinds that wait for the digest.
-  kinds TEXT NOT NULL DEFAULT '[]',
-  digest_kinds TEXT NOT NULL DEFAULT '[]',
-  -- Hour of the digest on the clocks of its reader, when the next one is due, and up to when the last one reached.
-  digest_hour INTEGER NOT NULL DEFAULT 8 CHECK (digest_hour BETWEEN 0 AND 23),
-  timezone TEXT NOT NULL DEFAULT 'UTC',
-  digest_at INTEGER,
-  digested_at INTEGER NOT NULL DEFAULT 0,
   -- Messages in a row that a mail server refused for good. A stopped address is sent nothing.
   failures INTEGER NOT NULL DEFAULT 0,
   stopped_at INTEGER,
@@ -624,7 +624,6 @@ CREATE TABLE mail_addresses (
 );
 CREATE UNIQUE INDEX mail_addresses_confirmed ON mail_addresses (normalized) WHERE confirmed_at IS NOT NULL;
 CREATE INDEX mail_addresses_by_name ON mail_addresses (normalized, created_at);
-CREATE INDEX mail_addresses_by_digest ON mail_addresses (digest_at) WHERE digest_at IS NOT NULL;
 CREATE INDEX mail_addresses_stopped ON mail_addresses (stopped_at) WHERE stopped_at IS NOT NULL;
 
 -- The mail server as its senders found it: one row. Nothing is sent before retry_at. While a sender works, another one takes over then.
@@ -848,9 +847,10 @@ CREATE TABLE triggers (
   takes_reviews INTEGER NOT NULL DEFAULT 0,
   verify TEXT NOT NULL CHECK (verify IN ('standard', 'github', 'bearer')),
   per_hour_max INTEGER NOT NULL,
-  -- Which secret it has. Secrets are derived from the vault key. The one before is accepted until old_secret_until.
+  -- Which secret it has. Secrets are derived from the vault key. Those before are accepted until old_secrets_until,
+  -- a JSON list, the newest first.
   secret_version INTEGER NOT NULL DEFAULT 1,
-  old_secret_until INTEGER,
+  old_secrets_until TEXT NOT NULL DEFAULT '[]',
   created_at INTEGER NOT NULL,
   CHECK ((community_id IS NULL) <> (agent_id IS NULL))
 );
@@ -1049,6 +1049,65 @@ CREATE TABLE activation_traces (
   trace TEXT NOT NULL
 ) WITHOUT ROWID;
 
+-- Runs that run again, with their definition and with a draft of another. Others see nothing of them.
+CREATE TABLE replays (
+  id TEXT PRIMARY KEY,
+  activation_id TEXT NOT NULL REFERENCES activations (id),
+  -- Who asked for it, and pays.
+  requested_by TEXT NOT NULL REFERENCES accounts (id),
+  -- Files of the draft by path. Null for the definition of the run.
+  draft TEXT,
+  created_at INTEGER NOT NULL,
+  cancelled_at INTEGER
+);
+CREATE INDEX replays_of_run ON replays (activation_id, created_at DESC);
+CREATE INDEX replays_by_account ON replays (requested_by);
+
+-- What each lane of a replay runs, what it has reserved, and how it ended. Its record is in activation_traces under its id.
+-- It has the columns of an activation that decide who pays, and is none: it holds no slot and keeps no agent from running.
+CREATE TABLE replay_lanes (
+  id TEXT PRIMARY KEY,
+  -- Null once it was deleted: who paid for the calls of its lanes stays.
+  replay_id TEXT REFERENCES replays (id),
+  -- The run.
+  activation_id TEXT NOT NULL,
+  lane TEXT NOT NULL CHECK (lane IN ('baseline', 'candidate')),
+  sample INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'done', 'cancelled', 'failed')),
+  agent_id TEXT NOT NULL REFERENCES accounts (id),
+  community_id TEXT,
+  requesters TEXT NOT NULL,
+  payers TEXT NOT NULL DEFAULT '{}',
+  is_for_guest INTEGER NOT NULL DEFAULT 0,
+  models TEXT NOT NULL DEFAULT '[]',
+  grants TEXT NOT NULL,
+  duration_ms_max INTEGER NOT NULL,
+  tokens_max INTEGER NOT NULL,
+  cost_max_microusd INTEGER NOT NULL,
+  reserved_microusd INTEGER NOT NULL DEFAULT 0,
+  reserved_tokens INTEGER NOT NULL DEFAULT 0,
+  reserved_at INTEGER NOT NULL DEFAULT 0,
+  -- How many calls were charged when it last reserved.
+  reserved_calls INTEGER NOT NULL DEFAULT 0,
+  started_at INTEGER,
+  deadline_at INTEGER,
+  finished_at INTEGER,
+  outcome TEXT,
+  error TEXT,
+  answer TEXT NOT NULL DEFAULT '',
+  steps INTEGER NOT NULL DEFAULT 0,
+  tokens INTEGER NOT NULL DEFAULT 0,
+  cost_microusd INTEGER NOT NULL DEFAULT 0,
+  duration_ms INTEGER NOT NULL DEFAULT 0,
+  -- Why it does not show what would have happened. Null when it does.
+  incomplete TEXT,
+  notes TEXT NOT NULL DEFAULT '[]',
+  calls TEXT NOT NULL DEFAULT '[]',
+  UNIQUE (replay_id, lane, sample)
+);
+CREATE INDEX replay_lanes_queued ON replay_lanes (id) WHERE state = 'queued';
+CREATE INDEX replay_lanes_running ON replay_lanes (deadline_at) WHERE state = 'running';
+
 -- What people think of the answer of a run: one row per run and account. A value is 1 or -1.
 CREATE TABLE run_feedback (
   activation_id TEXT NOT NULL REFERENCES activations (id),
@@ -1079,7 +1138,7 @@ CREATE TABLE run_views (
 CREATE TABLE budgets (
   id TEXT PRIMARY KEY,
   scope TEXT NOT NULL CHECK (scope IN ('hub', 'agent', 'executor', 'model', 'community', 'requester', 'guests',
-    'role:member', 'role:guest')),
+    'replay', 'role:member', 'role:guest')),
   scope_id TEXT NOT NULL DEFAULT '',
   period TEXT NOT NULL CHECK (period IN ('day', 'week', 'month')),
   reset_day INTEGER NOT NULL DEFAULT 1,
@@ -1690,10 +1749,11 @@ INSERT INTO grant_policies (account_id, allowed, require_approval, rate_limits, 
     '["tier:destructive"]',
     '[{"grant":"hub:write","per":"hour","limit":60,"scope":"agent"}]', 0);
 
--- $20 a month for the hub, a tenth of it for guests.
+-- $20 a month for the hub, a tenth of it for guests and another one for replays.
 INSERT INTO budgets (id, scope, period, limit_microusd, created_at, updated_at) VALUES
   ('00000000-0000-7000-8000-000000000201', 'hub', 'month', 20000000, 0, 0),
-  ('00000000-0000-7000-8000-000000000202', 'guests', 'month', 2000000, 0, 0);
+  ('00000000-0000-7000-8000-000000000202', 'guests', 'month', 2000000, 0, 0),
+  ('00000000-0000-7000-8000-000000000203', 'replay', 'month', 2000000, 0, 0);
 
 INSERT INTO tools_version (id, version) VALUES (1, 0);
 INSERT INTO archive_progress (kind) VALUES ('traces'), ('audit'), ('usage'), ('reviews');

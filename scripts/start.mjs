@@ -137,10 +137,11 @@ async function introduce(hub, client, loaded, failed) {
   const { url: link } = await demand(client.call('POST /sessions/link', { body: {} }))
   const { auto } = await demand(client.call('GET /models'))
   // A hub that others reach does not use what is on this machine.
-  const isOwn = areLoopbackOrigins(
-    process.env.ROOKERY_ORIGIN?.split(',').map((origin) => origin.trim()),
-  )
-  const address = hub.url.replace('127.0.0.1', 'localhost')
+  const origins = process.env.ROOKERY_ORIGIN?.split(',').map((origin) => origin.trim())
+  const isOwn = areLoopbackOrigins(origins)
+  const local = hub.url.replace('127.0.0.1', 'localhost')
+  // It answers under its own name alone.
+  const address = isOwn ? local : (origins?.[0] ?? local)
   const { pathname, search } = new URL(link, address)
   const { chooseStarter, firstQuestions, starterAgent } = await import(
     '../src/shared/starter-agent.ts'

@@ -6,7 +6,7 @@ import type { ModelRequestArbiter, RunReceiver } from './agents/contract/coding-
 import { createDefinitionStore, type DefinitionStore } from './agents/definitions/definition-store'
 import type { AgentDeps } from './agents/effects/effect-context'
 import type { HookTiming } from './agents/hooks/hook'
-import { createHookRunner } from './agents/hooks/hook-runner'
+import { createHookRunner, listImpureHooks } from './agents/hooks/hook-runner'
 import { hooks } from './agents/hooks/hooks'
 import {
   createModelGateway,
@@ -14,6 +14,8 @@ import {
 } from './agents/model-gateway/create-model-gateway'
 import { createModelRegistry, listModelAddresses } from './agents/models/registry'
 import { RecoveryLane } from './agents/recovery'
+import type { ReplayDeps } from './agents/replay/lane-deps'
+import { createReplayRunner } from './agents/replay/replay-object'
 import { createOtlpExporter } from './agents/run/otlp'
 import type { RunnersDeps } from './agents/runners/run-dispatcher'
 import { createRunnerApi, createRunnerControl } from './agents/runners/runners-object'
@@ -159,11 +161,17 @@ export function composeApp(bindings: Env) {
     media: createMediaStore(env.FILES),
     wakeAgents: createReliableWaker(env, scheduler, settings.ROOKERY_MAX_CONCURRENT),
   })
+  const replayDeps = createReplayDeps(env, {
+    agent: agentDeps,
+    replays: hub,
+    readConnections,
+    redact,
+  })
   const schedulerDeps = createSchedulerDeps(env, settings, hub, gateway.closeIdle)
   const { tokens } = outside
   const attempts = createRunAttemptApi(openContext)
   const runnersDeps = createRunnersDeps(env, { tokens, attempts, readToolRestrictions, log })
-  return { app, scheduler, agentDeps, schedulerDeps, runnersDeps }
+  return { app, scheduler, agentDeps, replayDeps, schedulerDeps, runnersDeps }
 }
 
 const createAgentDeps = (
@@ -200,6 +208,28 @@ const createAgentDeps = (
   capacity: settings.ROOKERY_MAX_CONCURRENT,
   explorationFloor: explorationFloor(settings.ROOKERY_SCHEDULING, settings.ROOKERY_MAX_CONCURRENT),
 })
+
+/** Creates the dependencies of the objects of replays: those of agents, with the hooks that nobody else notices. */
+function createReplayDeps(
+  env: Env,
+  {
+    redact,
+    ...deps
+  }: Pick<ReplayDeps, 'agent' | 'replays' | 'readConnections'> & {
+    redact: (text: string) => string
+  },
+): ReplayDeps {
+  const runner = createReplayRunner(env.REPLAYS)
+  const pure = hooks.filter(({ isPure }) => isPure)
+  return {
+    ...deps,
+    hooks: createHookRunner(pure, {
+      ...{ redact, now: systemClock.now, report: reportHook(deps.agent.log) },
+    }),
+    listImpureHooks: (switches) => listImpureHooks(hooks, switches),
+    startLanes: async (ids) => void (await Promise.allSettled(ids.map(runner.wakeLane))),
+  }
+}
 
 /** Creates the gateway of some servers and the remote ones. */
 const createToolGateway = (
@@ -258,6 +288,7 @@ const createAgents = (
     bucket: env.FILES,
     patches: createPatchStore(env.FILES),
     runners: createRunnerControl(env.RUNNERS),
+    replays: createReplayRunner(env.REPLAYS),
     clock: systemClock,
     hubName: settings.ROOKERY_NAME,
     otlp: toOtlpOptions(settings),
@@ -555,7 +586,7 @@ const jurisdiction = z.enum(['eu', 'us', 'fedramp']).optional()
 /** The bindings of Durable Objects. */
 export type ObjectBindings = Pick<
   Env,
-  'AGENTS' | 'SCHEDULER' | 'LIVE' | 'RATE_COUNTERS' | 'RUNNERS'
+  'AGENTS' | 'SCHEDULER' | 'LIVE' | 'RATE_COUNTERS' | 'RUNNERS' | 'REPLAYS'
 >
 
 /**
@@ -572,5 +603,6 @@ export function restrictObjects<Bindings extends ObjectBindings>(bindings: Bindi
     LIVE: bindings.LIVE.jurisdiction(chosen),
     RATE_COUNTERS: bindings.RATE_COUNTERS.jurisdiction(chosen),
     RUNNERS: bindings.RUNNERS.jurisdiction(chosen),
+    REPLAYS: bindings.REPLAYS.jurisdiction(chosen),
   }
 }

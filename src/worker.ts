@@ -1,4 +1,5 @@
 import { AgentObjectBase } from './agents/agent-object'
+import { ReplayObjectBase } from './agents/replay/replay-object'
 import { RunnersObjectBase } from './agents/runners/runners-object'
 import { SchedulerObjectBase } from './agents/scheduler/scheduler-object'
 import { composeApp } from './compose'
@@ -29,6 +30,12 @@ export class SchedulerObject extends SchedulerObjectBase<Env> {
 export class RunnersObject extends RunnersObjectBase<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, getApp(env).runnersDeps)
+  }
+}
+
+export class ReplayObject extends ReplayObjectBase<Env> {
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env, getApp(env).replayDeps)
   }
 }
 

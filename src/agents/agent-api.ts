@@ -18,6 +18,7 @@ import type {
   KnowledgeApi,
   ModelApi,
   PrivateMemoryApi,
+  ReplayRunner,
   RunnerControl,
   SchedulesApi,
   SessionAgent,
@@ -52,7 +53,7 @@ import { createPriceFinder, listAuto, listPrices, listProviders } from './models
 import type { RecoveryLane } from './recovery'
 import { toWatchRequest } from './run/live-stream'
 import { type OtlpOptions, toOtlp } from './run/otlp'
-import { findRunLogProblem, openRun } from './run/stored-log'
+import { findRunLogProblem, openRun } from './run/record'
 import type { PatchStore } from './storage/patch-store'
 import { readFiles, writeFiles } from './storage/transfer'
 
@@ -75,6 +76,7 @@ interface AgentApiDeps {
   patches: PatchStore
   /** Machines that run coding agents. */
   runners: RunnerControl
+  replays: ReplayRunner
   /** Where definitions and files are stored. */
   bucket: R2Bucket
   clock: Clock
@@ -147,6 +149,7 @@ export function createAgentApi(deps: AgentApiDeps): AgentApi {
     schedules: createSchedulesApi(deps.hubName),
     forms: agentForms,
     runners: deps.runners,
+    replays: deps.replays,
     transfer: createTransferApi(deps),
   }
 }

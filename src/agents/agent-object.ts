@@ -140,11 +140,14 @@ export class AgentObjectBase<Env>
   }
 
   deleteFact(fact: { id: number } & Pick<Privacy, 'reader'>): boolean {
-    return this.#facts.delete(fact)
+    return this.#facts.delete(fact, this.#clock.now())
   }
 
   listFacts(query: FactQuery) {
-    return this.#facts.list(query)
+    const { at, ...asked } = query
+    return at === undefined
+      ? this.#facts.list(asked)
+      : this.#facts.listThen(asked, at, this.#clock.now())
   }
 
   addTask(task: NewTask) {

@@ -33,6 +33,7 @@ import {
   toParkedSnapshot,
 } from './run/live-stream'
 import { foldPlan } from './run/plan'
+import { composeRecord } from './run/record'
 import { redactRunLog } from './run/redact'
 import { toRunLog } from './run/run-log'
 import { Journal } from './storage/journal'
@@ -150,10 +151,10 @@ export class AgentShell {
     return { ...describeState(this.#state, this.#runner, this.#events), text }
   }
 
-  /** Returns the log of the activation as JSON; null when this object does not have it. */
+  /** Returns the record of the activation so far as JSON; null when this object does not have it. */
   readRunLog(activationId: ActivationId): string | null {
     const { events, ending } = this.readActivation(activationId)
-    return events.length > 0 ? JSON.stringify(toRunLog(events, ending)) : null
+    return events.length > 0 ? JSON.stringify(composeRecord(events, ending, null)) : null
   }
 
   /** Returns the running activation, the last one, or a parked one, for watchers. */

@@ -64,6 +64,12 @@ interface Waiting {
   askedAt: number
 }
 
+/** What a run has to know of the turns of its process. */
+export type RecoveryTurns = Pick<
+  RecoveryLane,
+  'isHeldBack' | 'begin' | 'reset' | 'ask' | 'endTurn' | 'isStopping'
+>
+
 /** The turns of one process, in memory: a new process has nothing at work. Runs are named by their agents. */
 export class RecoveryLane {
   readonly #clock: Clock
@@ -157,8 +163,8 @@ export const isWithin = (since: number, now: number, ms: number): boolean =>
 export function removeTexts(event: LoopEvent): LoopEvent {
   switch (event.type) {
     case 'loaded': {
-      const { session: _session, goal: _goal, notes: _notes, ...facts } = event.facts
-      return { ...event, facts: { ...facts, prompt: [], historyFrom: 0 } }
+      const { session: _session, goal: _goal, words: _words, notes: _notes, ...facts } = event.facts
+      return { ...event, facts: { ...facts, prompt: [], historyFrom: 0, layers: [] } }
     }
     case 'model_answered': {
       const { request: _request, answer, ...rest } = event

@@ -25,7 +25,9 @@ import { mountOpenapi, toSummaries } from './http/openapi'
 import { prepareRequest } from './http/prepare-request'
 import type { Route } from './http/route'
 import { mountSkill } from './http/skill'
+import { notificationRoutes } from './inbox/notification-routes'
 import { followingRoutes, inboxRoutes } from './inbox/routes'
+import { mailRoutes } from './mail/routes'
 import { mediaFileRoutes, mediaRoutes } from './media/routes'
 import { dmRoutes } from './messages/routes'
 import {
@@ -39,6 +41,7 @@ import { backupRoutes } from './operations/backup-routes'
 import { importRoutes } from './operations/import-routes'
 import { mountProbes, systemRoutes } from './operations/system-routes'
 import { postRoutes } from './posts/routes'
+import { replayRoutes } from './replays/routes'
 import { activationRoutes, runFeedbackRoutes, sessionRoutes } from './runs/routes'
 import { explorationRoutes, taskRoutes } from './scheduling/routes'
 import { searchRoutes } from './search/routes'
@@ -73,6 +76,7 @@ export const apiRoutes: Route[] = [
   ...liftedLimitRoutes,
   ...voteRoutes,
   ...inboxRoutes,
+  ...notificationRoutes,
   ...explorationRoutes,
   ...feedRoutes,
   ...searchRoutes,
@@ -85,6 +89,7 @@ export const apiRoutes: Route[] = [
   ...grantRoutes,
   ...activationRoutes,
   ...runFeedbackRoutes,
+  ...replayRoutes,
   ...approvalListRoutes,
   ...approvalRoutes,
   ...standingRuleRoutes,
@@ -104,6 +109,7 @@ export const apiRoutes: Route[] = [
   ...webhookRoutes,
   ...triggerRoutes,
   ...backupRoutes,
+  ...mailRoutes,
   ...mediaRoutes,
 ]
 

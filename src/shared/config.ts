@@ -45,8 +45,10 @@ export const limits = {
   unreachedNamesMax: 30,
   /** Size of one stored value. Deployed D1 and Durable Objects refuse values over 2 MB. */
   storedRowBytesMax: 1024 * 1024,
-  /** Size of a trace. The texts of a larger one are truncated. */
+  /** Size of the record of a run in the database. A larger one is in object storage. */
   traceBytesMax: 512 * 1024,
+  /** Size of the record of a run. The texts of a larger one are truncated. */
+  recordBytesMax: 8 * 1024 * 1024,
   idempotencyKeyCharsMax: 200,
   sessionDays: 30,
   signInLinkHours: 24,
@@ -157,6 +159,12 @@ export const memoryLimits = {
   factsMax: 1_000,
   factCharsMax: 500,
   sourceCharsMax: 200,
+  /**
+   * For how long, and how many, earlier versions of its facts one agent keeps: at most about 1 MB of ASCII text, and
+   * typically 200 bytes each.
+   */
+  pastFactsMs: 90 * 86_400_000,
+  pastFactsMax: 1_000,
   openTasksMax: 50,
   /** Maximum age of the storage size that a prompt contains. */
   storageBytesEveryMs: 60_000,
@@ -570,6 +578,28 @@ export const reviewLimits = {
   retryMs: 5_000,
 } as const
 
+/** Limits of replays, which run a recorded run again. */
+export const replayLimits = {
+  repeatsMax: 5,
+  /** Lanes of all replays that run at a time; the others are queued. */
+  runningMax: 4,
+  /** Lanes of one account that are queued or run. */
+  perAccountMax: 24,
+  /** The most that a lane may cost of whose models one has no known price. */
+  unpricedCostMicrousdMax: 1_000_000,
+  /** A lane that has not ended this long after its deadline counts as lost. */
+  lostMs: 600_000,
+  /** Until the sweep looks again while lanes are queued or run. */
+  sweepMs: 5_000,
+  /** Replays of a run that are listed. */
+  listedMax: 50,
+  /** Of the tool calls that are kept of a lane, besides its record. */
+  callsMax: 200,
+  notesMax: 50,
+  argumentsCharsMax: 4_000,
+  answerCharsMax: 100_000,
+} as const
+
 /** Triggers, with which other services post in a community or give an agent a task. */
 export const triggerLimits = {
   perAccountMax: 20,
@@ -589,6 +619,8 @@ export const triggerLimits = {
   sameBodyMs: 10 * 60_000,
   /** A secret is accepted for so long after a new one was made. */
   oldSecretMs: 24 * 3_600_000,
+  /** Secrets that were replaced and are still accepted. */
+  oldSecretsMax: 4,
   /** Deliveries are kept for so long; GitHub sends one again within three days. */
   keptMs: 7 * 24 * 3_600_000,
   /** Deliveries that started nothing and are kept; anybody can send them. */
@@ -772,6 +804,8 @@ const hour = 60 * minute
 export const webhookLimits = {
   perAccountMax: 20,
   perCommunityMax: 20,
+  /** Of one account in a community, so that others can have some there, too. */
+  perMemberMax: 5,
   urlCharsMax: 2_000,
   /** Webhooks that one sender claims at once: each uses a connection, of which an invocation has six. */
   claimedMax: 4,
@@ -846,13 +880,19 @@ export const mailLimits = {
   signInsPerHourMax: 5,
   /** No digest is further away: a day, and an hour by which clocks go back. */
   digestWaitMsMax: 26 * hour,
-  /** Items of a digest, and digests that a sweep queues. */
+  /** Notifications and posts of a digest, how many posts of a source are counted, and digests that a sweep queues. */
   digestItemsMax: 50,
+  digestPostsMax: 20,
+  digestPostsCounted: 100,
+  /** A digest has nothing that is younger when it is queued. */
+  digestSettleMs: minute,
   digestsPerSweep: 50,
   subjectCharsMax: 150,
   /** Characters of a text in a message; the link leads to the rest. */
   textCharsMax: 2_000,
   listedMax: 50,
+  /** Waiting messages that the page of admins counts. */
+  waitingCounted: 1_000,
 } as const
 
 /** Limits of runners, the processes that run coding agents. */

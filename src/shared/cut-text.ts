@@ -34,6 +34,13 @@ export function shortenToWords(text: string, charsMax: number): string {
 const toPair = (text: string, at: number): number =>
   at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at
 
+const encoder = new TextEncoder()
+
+/** Whether a text takes more than `bytesMax` bytes of UTF-8. */
+export const isLongerThan = (text: string, bytesMax: number): boolean =>
+  // Each UTF-16 unit takes one to three bytes, so most texts need no encoding.
+  text.length * 3 > bytesMax && (text.length > bytesMax || encoder.encode(text).length > bytesMax)
+
 const decoder = new TextDecoder()
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

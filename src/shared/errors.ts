@@ -57,16 +57,24 @@ export class AppError extends Error {
   readonly code: ErrorCode
   readonly hint: string | null
   readonly details: ErrorDetail[] | undefined
+  /** After so long the same request may succeed; null: unknown. */
+  readonly retryAfterMs: number | null
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { hint?: string; details?: ErrorDetail[]; cause?: unknown } = {},
+    options: {
+      hint?: string
+      details?: ErrorDetail[]
+      retryAfterMs?: number
+      cause?: unknown
+    } = {},
   ) {
     super(message, { cause: options.cause })
     this.code = code
     this.hint = options.hint ?? null
     this.details = options.details && limitDetails(options.details)
+    this.retryAfterMs = options.retryAfterMs ?? null
   }
 
   get status(): number {

@@ -58,6 +58,19 @@ const keepNumber = (_key: string, value: unknown, context?: { source?: string })
 export const hashArguments = (raw: string, value: unknown): Promise<string> =>
   sha256(canonicalize(raw, value))
 
+/**
+ * Returns the canonical JSON of a call's arguments: keys sorted, no white space. Two calls with the same one ask for the
+ * same. No text stands for no arguments; what is no JSON stands for itself.
+ */
+export function toCanonicalArguments(raw: string): string {
+  if (raw.trim() === '') return '{}'
+  try {
+    return canonicalize(raw, parseLosslessJson(raw))
+  } catch {
+    return raw
+  }
+}
+
 function canonicalize(raw: string, value: unknown): string {
   if (value === undefined) return raw
   try {

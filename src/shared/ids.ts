@@ -13,6 +13,7 @@ export type InboxItemId = Branded<'inbox item'>
 export type ActivationId = Branded<'activation'>
 export type BudgetId = Branded<'budget'>
 export type ConversationId = Branded<'conversation'>
+export type ReplayId = Branded<'replay'>
 
 /** Source of time and ids, injected so that tests can fix both. */
 export interface Clock {

@@ -9,6 +9,9 @@ export const communitySettingsPath = (name: string): string => `${communityPath(
 export const communityTriggersPath = (name: string): string =>
   `${communitySettingsPath(name)}/triggers`
 export const postPath = (id: string): string => `/p/${encodeURIComponent(id)}`
+/** Path of a thread as it was. @param at milliseconds */
+export const pastPostPath = (id: string, at: number): string =>
+  `${postPath(id)}?at=${encodeURIComponent(new Date(at).toISOString())}`
 /** Path of a comment in its thread: the page with the comment, scrolled to it. */
 export const commentPath = (postId: string, id: string): string => writtenPath(postId, id, [])
 /** Path of a text that was just written; its page says why it did not reach these names. */
@@ -23,6 +26,9 @@ export const mediaPath = (id: string): string => `/media/${id}`
 /** Path of the picture of an account, which browsers keep. */
 export const avatarPath = (id: string): string => `/media/avatars/${id}`
 export const activationPath = (id: string): string => `/activations/${encodeURIComponent(id)}`
+/** Path of the form that replays a run with a changed definition. */
+export const tryPath = (id: string): string => `${activationPath(id)}/try`
+export const replayPath = (id: string): string => `/replays/${encodeURIComponent(id)}`
 /** Path of a comment in its thread, or of the post itself. */
 export const contentPath = (postId: string, commentId: string | null): string =>
   commentId ? commentPath(postId, commentId) : postPath(postId)

@@ -257,6 +257,11 @@ export const settingsSchema = z.object({
     .string()
     .refine((text) => parseSender(text) !== null, 'must be an address, or Name <address>')
     .optional(),
+  /**
+   * Secret of the reports of bounces that Postmark or Resend send: the password in the address at Postmark, or the signing
+   * secret of the webhook at Resend (`whsec_...`).
+   */
+  ROOKERY_MAIL_HOOK_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   /** Key for models of the provider `anthropic`. It is sent to Anthropic or ANTHROPIC_BASE_URL only. */
   ANTHROPIC_API_KEY: z.string().optional(),
   /** Base URL for Anthropic's API, e.g. of a proxy. */

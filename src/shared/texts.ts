@@ -19,6 +19,15 @@ export function toStorableJson(value: unknown): unknown {
 /** Escapes of JSON for U+0000 and for halves of surrogate pairs: without any there is nothing to replace. */
 export const mayNeedReplacing = (json: string): boolean => /\\u(0000|d[89a-f])/i.test(json)
 
+// https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters
+const directional = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+
+/**
+ * Returns a text without the characters that turn around in which direction the text beside them reads: for where no
+ * style sheet keeps them within the text that they stand in, such as mail.
+ */
+export const withoutDirection = (text: string): string => text.replace(directional, '')
+
 /**
  * Whether a text shows anything: more than spaces, controls and characters without a shape, such as U+200B, the
  * fillers of Hangul, and the empty pattern of Braille.

@@ -46,6 +46,7 @@ import { registerQuietPages } from './posts/quiet-page'
 import { registerVersionPages } from './posts/versions-page'
 import { registerVotePages } from './posts/vote-form'
 import { registerLivePages } from './runs/live-pages'
+import { registerReplayPages } from './runs/replay-pages'
 import { registerActivationPages } from './runs/run-page'
 import { registerRunPages } from './runs/runs-page'
 import { registerSchedulerPages } from './scheduling/scheduler-page'
@@ -94,6 +95,7 @@ export function registerPages(
   registerPeoplePages(app)
   registerTaskPages(app)
   registerActivationPages(app)
+  registerReplayPages(app)
   registerRunPages(app)
   registerApprovalPages(app)
   registerAuditPages(app)

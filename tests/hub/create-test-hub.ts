@@ -12,7 +12,7 @@ import { listToolsOf } from '../../src/agents/definitions/check-definition'
 import { templates } from '../../src/agents/definitions/templates'
 import { createModelRegistry, listModelAddresses } from '../../src/agents/models/registry'
 import { toOtlp } from '../../src/agents/run/otlp'
-import { findRunLogProblem, openRun } from '../../src/agents/run/stored-log'
+import { findRunLogProblem, openRun } from '../../src/agents/run/record'
 import { createRunnerControl } from '../../src/agents/runners/runners-object'
 import { createHub } from '../../src/hub/app'
 import { extendBudgetWindows, findExpiringBudgets } from '../../src/hub/budgets/actions'
@@ -35,7 +35,7 @@ import { createPushSender } from '../../src/mcp-servers/push-sender'
 import { servers } from '../../src/mcp-servers/servers'
 import { createTriggerSecrets } from '../../src/mcp-servers/triggers'
 import { run } from '../../src/shared/db/batch'
-import { type AccountId, type Clock, uuidV7 } from '../../src/shared/ids'
+import { type AccountId, type ActivationId, type Clock, uuidV7 } from '../../src/shared/ids'
 import { createLog } from '../../src/shared/log'
 import { readSettings } from '../../src/shared/settings'
 import { sendRefusalPage } from '../../src/web/frame/send-page'
@@ -123,6 +123,11 @@ export function createTestHub(given: Record<string, string> = {}) {
     wake: async (_id: AccountId) => {},
     cancel: (async () => false) as AgentApi['cancel'],
     deletedFiles: [] as AccountId[],
+    wokenLanes: [] as ActivationId[],
+    cancelledLanes: [] as ActivationId[],
+    deletedLanes: [] as ActivationId[],
+    findReplayProblem: (() => null) as AgentApi['replays']['findReplayProblem'],
+    findParting: (() => null) as AgentApi['replays']['findParting'],
     failsToDeleteFiles: false,
     privateMemory: createFakePrivateMemory(),
     deletedTexts: [] as Parameters<AgentApi['deleteTexts']>[],
@@ -193,6 +198,13 @@ export function createTestHub(given: Record<string, string> = {}) {
     templates,
     models: createModelApi({ settings, models: createModelRegistry(settings), now: clock.now }),
     runners: createRunnerControl(deployed.RUNNERS),
+    replays: {
+      wakeLane: async (id) => void seen.wokenLanes.push(id),
+      cancelLane: async (id) => void seen.cancelledLanes.push(id),
+      deleteLane: async (id) => void seen.deletedLanes.push(id),
+      findParting: (...of) => seen.findParting(...of),
+      findReplayProblem: (record) => seen.findReplayProblem(record),
+    },
     transfer: seen.transfer,
     readDefinition: async (name, etag) =>
       seen.readDefinition
@@ -218,6 +230,8 @@ export function createTestHub(given: Record<string, string> = {}) {
         await archive.put(key, bytes)
       },
       get: (...of) => archive.get(...of),
+      list: (...of) => archive.list(...of),
+      delete: (...of) => archive.delete(...of),
     },
     media: createMediaStore(deployed.FILES),
     binding: asDeployed(onlyReadable(env.DB), (sql) => seen.findFault(sql), seen.databaseSessions),

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test, vi } from 'vitest'
 import type { GrantPolicy } from '../../src/hub/contract/hub'
 import { servers } from '../../src/mcp-servers/servers'
 import { fakeConnect } from '../support/fake-connect'
-import { adaOutside } from '../support/fake-hub-api'
+import { adaOutside, scoutAtWork } from '../support/fake-hub-api'
 import { setUpTools as setUp } from '../support/set-up-tools'
 import { waitForServer } from './servers/open-database'
 
@@ -58,6 +58,14 @@ const rightArguments: Record<string, unknown> = {
   aws_lambda_invoke: { function: 'double' },
   aws_ssm_get: { path: '/shop/prod/url' },
 }
+
+/** The tools that answer as of a time, and what they ask of the hub. `tools-as-it-was.test.ts` and `past-facts.test.ts` compare their answers. */
+const answersAsOf = new Map([
+  ['hub_search', ['search']],
+  ['hub_get_thread', ['readThread']],
+  ['hub_get_feed', ['readFeed']],
+  ['memory_list_facts', []],
+])
 
 const registered = servers.flatMap((server) =>
   server.tools.map((tool) => ({ name: `${server.name}_${tool.name}`, tool, server })),
@@ -230,6 +238,64 @@ describe('every registered tool', () => {
     expect(waiting.decision).toBe('allowed')
     const named = new Set(registered.map(({ name }) => name))
     for (const { tool } of registered) for (const each of tool.actsAs) expect(named).toContain(each)
+  })
+
+  test.each(registered)(
+    'P2: $name answers as of a time, or says that it cannot, and writes nothing',
+    async ({ name, tool }) => {
+      const at = Date.UTC(2026, 0, 1)
+      const grant = grantOf({ name, tool })
+      const connect = vi.fn(fakeConnect)
+      const made = setUp(
+        { requested: tool.isForOutside ? null : [grant], allowed: [grant] },
+        connect,
+      )
+      const caller = tool.isForOutside ? adaOutside : scoutAtWork
+      const result = await made.call(name, rightArguments[name], { ...caller, at })
+      const answers = answersAsOf.has(name)
+      expect(made.gateway.describe(name)?.answersAsOf).toBe(answers)
+      const prepared = tool.prepare(rightArguments[name])
+      const kind = prepared.ok && prepared.tier === 'read' ? 'not_recorded' : 'would_write'
+      expect(
+        { isError: result.isError, at: result.asOf?.at, not: result.notAsOf },
+        result.text,
+      ).toEqual({
+        ...{ isError: !answers, at: answers ? at : undefined, not: answers ? undefined : kind },
+      })
+      expect(made.calls.map(({ method }) => method)).toEqual([
+        ...['readAuthorization', ...(answersAsOf.get(name) ?? [])],
+      ])
+      expect(
+        made.calls.filter(({ args }) => JSON.stringify(args).includes(`"at":${at}`)),
+      ).toHaveLength(answersAsOf.get(name)?.length ?? 0)
+      expect(connect).not.toHaveBeenCalled()
+      // It is not for models.
+      expect(JSON.stringify(tool.readInputSchema())).not.toMatch(/"(at|as_of)"/)
+      expect(
+        (await made.call(name, { ...(rightArguments[name] as object), at }, caller)).isError,
+      ).toBe(true)
+    },
+  )
+
+  test('P2: a call as of a time is decided like any other, takes from no limit, and asks for no approval', async () => {
+    const asOf = { ...scoutAtWork, at: 1 }
+    const limit = { tool: 'hub_get_feed', per: 'hour', limit: 1, scope: 'agent' } as const
+    const limited = setUp({ rateLimits: [limit] })
+    expect((await limited.call('hub_get_feed', {}, asOf)).isError).toBe(false)
+    expect(limited.asked('takeRateLimit')).toEqual([])
+    const denied = await setUp({ denied: ['hub:read'] }).call('hub_get_feed', {}, asOf)
+    expect(denied.text).toMatch(/^Error: Missing grant hub:read/)
+    expect(denied.notAsOf).toBeUndefined()
+    for (const caller of [asOf, { ...adaOutside, at: 1 }]) {
+      const ruled = setUp({ requested: null, requireApproval: ['tool:hub_create_post'] })
+      const parked = await ruled.call('hub_create_post', rightArguments.hub_create_post, caller)
+      expect(parked).toMatchObject({ approval: { tool: 'hub_create_post' }, isError: true })
+      expect(parked.notAsOf).toBeUndefined()
+      expect(ruled.calls.map(({ method }) => method)).toEqual(['readAuthorization'])
+    }
+    const wrong = await setUp().call('hub_get_thread', { post_id: 1 }, asOf)
+    expect(wrong.audit.decision).toBe('invalid')
+    expect(wrong.notAsOf).toBeUndefined()
   })
 
   test.each(registered)('M1: $name refuses a field it does not know', async ({ name }) => {

@@ -60,12 +60,12 @@ test('O2: secrets differ by trigger and version; the one before holds for its ti
     id: 't1',
     verify: 'standard',
     secretVersion: 1,
-    oldSecretUntil: null,
+    oldSecretsUntil: [],
   }
   const first = (await secrets.read(trigger)) ?? ''
   expect(first).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
   expect(await secrets.read({ ...trigger, id: 't2' })).not.toBe(first)
-  const next = { ...trigger, secretVersion: 2, oldSecretUntil: at + 1_000 }
+  const next = { ...trigger, secretVersion: 2, oldSecretsUntil: [at + 1_000] }
   const second = (await secrets.read(next)) ?? ''
   expect(second).not.toBe(first)
   const send = async (secret: string, of: TriggerKey, now = at, keys = secrets) =>
@@ -76,6 +76,10 @@ test('O2: secrets differ by trigger and version; the one before holds for its ti
   expect(await send(second, next)).toBe('valid')
   expect(await send(first, next, at + 1_000)).toBe('signature')
   expect(await send(second, next, at + 1_000)).toBe('valid')
+  const third = { ...trigger, secretVersion: 3, oldSecretsUntil: [at + 2_000, at + 1_000] }
+  expect(await send(first, third)).toBe('valid')
+  expect(await send(second, third, at + 1_000)).toBe('valid')
+  expect(await send(first, third, at + 1_000)).toBe('signature')
   const otherKey = btoa('another vault key of 32 bytes...')
   expect(await send(first, trigger, at, createTriggerSecrets([otherKey, vaultKey]))).toBe('valid')
   expect(await send(first, trigger, at, createTriggerSecrets([otherKey]))).toBe('signature')
@@ -85,7 +89,7 @@ test('O2: secrets differ by trigger and version; the one before holds for its ti
 
 test('O2: a bearer key and a signature of GitHub are checked as such', async () => {
   const secrets = createTriggerSecrets([vaultKey])
-  const bearer: TriggerKey = { id: 't1', verify: 'bearer', secretVersion: 1, oldSecretUntil: null }
+  const bearer: TriggerKey = { id: 't1', verify: 'bearer', secretVersion: 1, oldSecretsUntil: [] }
   const secret = (await secrets.read(bearer)) ?? ''
   expect(secret).toMatch(/^rktrigger_[\w-]{43}$/)
   const check = (authorization: string) =>

@@ -26,7 +26,7 @@ test.each(['standard', 'github', 'bearer'] as const)(
   'O2: the example for %s sends what the hub verifies',
   async (verify) => {
     const secrets = createTriggerSecrets([btoa('0123456789abcdef0123456789abcdef')])
-    const trigger: TriggerKey = { id: 't1', verify, secretVersion: 1, oldSecretUntil: null }
+    const trigger: TriggerKey = { id: 't1', verify, secretVersion: 1, oldSecretsUntil: [] }
     const secret = (await secrets.read(trigger)) ?? ''
     const { address, headers, body } = await runExample(
       formatExample({ verify, template }, url, secret),

@@ -13,14 +13,15 @@ const programs = [
   { command: 'mmdebstrap', package: 'mmdebstrap', version: ['--version'] },
   { command: 'exim4', package: 'exim4-daemon-light', version: ['--version'] },
   { command: 'podman', package: 'podman', version: ['--version'] },
+  { command: 'docker-compose', package: 'docker-compose', version: ['--version'] },
+  { command: 'slirp4netns', package: 'slirp4netns', version: ['--version'] },
+  { command: 'ip', package: 'iproute2', version: ['-V'] },
+  { command: 'curl', package: 'curl', version: ['--version'] },
 ] as const
 
 /** Debian's own, which has Debian's libraries. */
 export const python = '/usr/bin/python3'
-const libraries = [
-  '-c',
-  'import feedparser, seccomp; print("python3-feedparser", feedparser.__version__)',
-]
+const libraries = ['-c', 'import feedparser; print("python3-feedparser", feedparser.__version__)']
 
 const run = (command: string, args: readonly string[]) =>
   spawnSync(command, args, { encoding: 'utf8' })
@@ -30,7 +31,7 @@ export default function setup(): void {
   const missing = programs.filter(({ command, version }) => run(command, version).error)
   const packages = new Set<string>(missing.map((each) => each.package))
   if (run(python, libraries).status !== 0) {
-    for (const each of ['python3-feedparser', 'python3-seccomp']) packages.add(each)
+    packages.add('python3-feedparser')
   }
   if (packages.size > 0) install([...packages])
   for (const { command, version } of programs) {

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
 import { type ObjectBindings, restrictObjects } from '../../src/compose'
 
-const names = ['AGENTS', 'SCHEDULER', 'LIVE', 'RATE_COUNTERS', 'RUNNERS'] as const
+const names = ['AGENTS', 'SCHEDULER', 'LIVE', 'RATE_COUNTERS', 'RUNNERS', 'REPLAYS'] as const
 
 /** The platform's objects: workerd on a machine has no jurisdictions. */
 const bindings = Object.fromEntries(

@@ -23,6 +23,7 @@ export function toDeployedEnv<Bindings extends Env>(bindings: Bindings): Binding
     LIVE: countObjectCalls(bindings.LIVE),
     RATE_COUNTERS: countObjectCalls(bindings.RATE_COUNTERS),
     RUNNERS: countObjectCalls(bindings.RUNNERS),
+    REPLAYS: countObjectCalls(bindings.REPLAYS),
   }
   return { ...bindings, ...services }
 }

@@ -4,6 +4,7 @@ import worker, {
   AgentObject,
   LiveObject,
   RateCounterObject,
+  ReplayObject,
   RunnersObject,
   SchedulerObject,
 } from '../../src/worker'
@@ -16,7 +17,10 @@ import {
   runInScope,
 } from './platform-invocation'
 
-const objectClasses = [AgentObject, SchedulerObject, RunnersObject, LiveObject, RateCounterObject]
+const objectClasses = [
+  ...[AgentObject, SchedulerObject, RunnersObject, ReplayObject],
+  ...[LiveObject, RateCounterObject],
+]
 
 /**
  * Gives the Worker of this isolate and its objects the limits of a deployed one until the end of the test file, and

@@ -129,7 +129,6 @@ const setting = [
   '/settings/notifications',
   '/settings/notifications/devices',
   '/settings/notifications/devices/remove',
-  '/settings/notifications/mail/choices',
   '/settings/notifications/mail/delete',
   '/settings/profile',
   '/settings/triggers/:id/delete',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openRun } from '../../src/agents/run/stored-log'
+import { openRun } from '../../src/agents/run/record'
 import { computeAxis, formatStep, readTrace } from '../../src/hub/rules/traces'
 import {
   formatAgo,

@@ -71,6 +71,39 @@ test('O2: a trigger made on the page shows address, secret and example once, and
   expect(await send(renewed, 'issues', { issue: { title: 'Again' } })).toBe(202)
 })
 
+test('O2: lists and thread say that a trigger wrote a post, and the API does', async () => {
+  const made = await own.send(path, { ...fields, community: 'general', agent: '' })
+  const title = 'Written by a service'
+  expect(await send(readShown(await made.text()), 'issues', { issue: { title } })).toBe(202)
+  const byHand = { community: 'general', title: 'By hand', content: 'Words' }
+  const { body } = await hub.call('/posts', { key: mira.key, body: byHand })
+  expect(body.post.is_triggered).toBe(false)
+  const { posts } = (await hub.call('/feed?sort=new')).body
+  const found = posts.find((post: { content: string }) => post.content.includes(title))
+  expect(found.is_triggered).toBe(true)
+  expect(await own.read(`/p/${found.id}`)).toContain('<span>by trigger</span>')
+  expect(await own.read(`/p/${body.post.id}`)).not.toContain('by trigger')
+  const rows = (await own.read('/?sort=new')).split('<li')
+  const rowOf = (id: string) => rows.find((row) => row.includes(`"/p/${id}"`))
+  expect(rowOf(found.id)).toContain('<span>by trigger</span>')
+  expect(rowOf(body.post.id)).not.toContain('by trigger')
+})
+
+test('O1 O2: forms suggest the communities that the viewer reads, and the agents of this hub', async () => {
+  await hub.call('/communities', { key: ada.key, body: { name: 'attic', visibility: 'private' } })
+  const readList = (html: string, id: string) =>
+    new RegExp(`<datalist id="${id}">(.*?)</datalist>`, 's').exec(html)?.[1]
+  for (const page of [path, '/settings/webhooks']) {
+    const html = await own.read(page)
+    expect(html).toMatch(/<input[^>]*list="communities"/)
+    expect(readList(html, 'communities')).toContain('value="general"')
+    expect(readList(html, 'communities')).not.toContain('attic')
+    expect(readList(await other.read(page), 'communities')).toContain('attic')
+  }
+  expect(readList(await own.read(path), 'agents')).toContain('value="scout"')
+  expect(await own.read(place)).not.toContain('<datalist')
+})
+
 test('O2: the page of a community shows a moderator all of its triggers, and others their own', async () => {
   const made = await own.send(place, { ...fields, agent: 'scout' })
   const { id } = readShown(await made.text())

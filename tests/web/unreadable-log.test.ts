@@ -16,10 +16,10 @@ const store = (trace: string) =>
     .run()
 
 const cases: [RunLogProblem, string][] = [
-  ['not_json', '{"version":3,"events":[{"type":"wo'],
+  ['not_json', '{"version":4,"events":[{"type":"wo'],
   ['other_version', '{"version":2,"events":[]}'],
-  ['invalid', '{"version":3}'],
-  ['invalid', '{"version":3,"events":[{"type":"loaded","at":1}]}'],
+  ['invalid', '{"version":4}'],
+  ['invalid', '{"version":4,"events":[{"type":"loaded","at":1}]}'],
 ]
 
 test.each(cases)(

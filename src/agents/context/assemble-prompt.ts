@@ -2,12 +2,12 @@ import type { DataOwner, GrantPolicy, LoadedActivation } from '../../hub/contrac
 import type { ServerInstructions } from '../../mcp-servers/contract/tools'
 import { memoryLimits } from '../../shared/config'
 import type { Definition } from '../definitions/definition'
-import type { LoadedFacts } from '../loop/event'
+import type { LoadedFacts, PromptLayer } from '../loop/event'
 import type { Message } from '../loop/message'
-import type { MemoryStore } from '../memory/memory-store'
+import type { MemoryStore, PromptMemory } from '../memory/memory-store'
 import { fence } from '../text/fence'
 import { buildHistoryLayer, buildMemoryLayer } from './memory-layer'
-import { buildSkillsLayer, chooseSkills } from './skills-layer'
+import { buildSkillsLayer, chooseSkills, searchedCharsMax } from './skills-layer'
 import { buildTaskLayer, chooseImages, describeSession, toGoal, toSearchText } from './task-layer'
 
 const charsPerToken = 4
@@ -32,11 +32,23 @@ export interface PromptSources {
   hubName: string
   memory: Pick<MemoryStore, 'readForPrompt'>
   isGranted(policy: GrantPolicy, grant: string): boolean
+  /** Only in a replay: the run whose task, memory and history are those of the prompt. */
+  recorded?: LoadedFacts
 }
 
 type AssembledPrompt = Pick<
   LoadedFacts,
-  'prompt' | 'historyFrom' | 'session' | 'notes' | 'goal' | 'hasPrivate' | 'hasUntrusted'
+  | 'prompt'
+  | 'historyFrom'
+  | 'layers'
+  | 'words'
+  | 'community'
+  | 'recalled'
+  | 'session'
+  | 'notes'
+  | 'goal'
+  | 'hasPrivate'
+  | 'hasUntrusted'
 >
 
 /**
@@ -46,46 +58,106 @@ type AssembledPrompt = Pick<
  * changes between steps is added at the end, by `statusTail`.
  */
 export function assemblePrompt(sources: PromptSources): AssembledPrompt {
-  const { definition, load, reader, toolNames, leftOutTools, contextTokens, memory } = sources
+  const { definition, load, toolNames, leftOutTools, contextTokens } = sources
   const toCharsMax = (share: number) =>
     Math.min(contextTokens * share * charsPerToken, layerCharsMax)
-  const { isEnabled, factsMax, retrieval } = definition.memory
-  const words = isEnabled || definition.skills.length > 0 ? toSearchText(load) : ''
-  const session = isEnabled ? describeSession(load) : null
-  const memories =
-    session && memory.readForPrompt({ sessionId: session.id, reader, words, factsMax, retrieval })
   const { skills, notes } = chooseSkills(definition, load.policy, sources.isGranted)
-  const community = load.thread?.post.community ?? null
-  const head: Message[] = [
-    ...toSystem(definition.systemPrompt),
-    ...toSystem(buildBootstrapLayer(load, sources.hubName)),
-    ...toUser(
-      memories &&
-        mayRecall(sources) &&
-        buildMemoryLayer(memories, toCharsMax(memoryLimits.factsWindowShare)),
-    ),
-    ...toSystem(
-      buildSkillsLayer(skills, { words, community }, toCharsMax(memoryLimits.skillsWindowShare)),
-    ),
-    ...toSystem(buildToolGuideLayer(toolNames, leftOutTools)),
-    ...toUser(
-      buildToolServersLayer(sources.instructions, toCharsMax(memoryLimits.skillsWindowShare)),
-    ),
-  ]
-  const history = memories
-    ? buildHistoryLayer(memories, toCharsMax(memoryLimits.historyWindowShare), toolNames.length > 0)
-    : []
-  const goal = toGoal(load)
-  const task = buildTaskLayer(load, toCharsMax(memoryLimits.threadWindowShare))
+  const given = sources.recorded
+    ? takeRecorded(sources, sources.recorded)
+    : readSources(sources, toCharsMax)
+  const { words, memory, history, facts } = given
+  const community = facts.community ?? null
+  const skillsMax = toCharsMax(memoryLimits.skillsWindowShare)
+  const head = listLayers([
+    ['definition', 'system', definition.systemPrompt],
+    ['bootstrap', 'system', buildBootstrapLayer(load, sources.hubName)],
+    ['memory', 'user', memory],
+    ['skills', 'system', buildSkillsLayer(skills, { words, community }, skillsMax)],
+    ['tool_guide', 'system', buildToolGuideLayer(toolNames, leftOutTools)],
+    ['tool_servers', 'user', buildToolServersLayer(sources.instructions, skillsMax)],
+  ])
   return {
-    prompt: [...head, ...history, toTask(sources, task)],
+    prompt: [...head.map(({ message }) => message), ...history, given.task],
     historyFrom: head.length,
-    ...(session && { session }),
+    layers: [...head.map(({ layer }) => layer), ...history.map(() => 'history' as const), 'task'],
+    ...facts,
     ...(notes.length > 0 && { notes }),
-    ...(goal !== '' && { goal }),
-    ...(memories?.hasPrivate && { hasPrivate: true }),
-    ...(memories?.hasUntrusted && { hasUntrusted: true }),
   }
+}
+
+/** What a prompt is made from besides the definition. */
+interface Given {
+  memory: string | null | false
+  history: Message[]
+  task: Message
+  facts: Omit<AssembledPrompt, 'prompt' | 'historyFrom' | 'layers' | 'notes'>
+  /** What skills are chosen by, beside the community. */
+  words: string
+}
+
+/** Reads the task, and what the agent remembers. */
+function readSources(sources: PromptSources, toCharsMax: (share: number) => number): Given {
+  const { definition, load, reader, toolNames } = sources
+  const { isEnabled, factsMax, retrieval } = definition.memory
+  const words = toSearchText(load)
+  const session = isEnabled ? describeSession(load) : null
+  const query = { reader, words, factsMax, retrieval }
+  const memories = session && sources.memory.readForPrompt({ sessionId: session.id, ...query })
+  const memory =
+    memories &&
+    mayRecall(sources) &&
+    buildMemoryLayer(memories, toCharsMax(memoryLimits.factsWindowShare))
+  const historyMax = toCharsMax(memoryLimits.historyWindowShare)
+  const history = memories ? buildHistoryLayer(memories, historyMax, toolNames.length > 0) : []
+  const community = load.thread?.post.community ?? null
+  const goal = toGoal(load)
+  return {
+    memory,
+    history,
+    task: toTask(sources, buildTaskLayer(load, toCharsMax(memoryLimits.threadWindowShare))),
+    facts: {
+      ...(!isWhole(goal, words) && { words: words.slice(0, searchedCharsMax) }),
+      ...(community !== null && { community }),
+      ...(memories && listRecalled(memories, memory !== false)),
+      ...(session && { session }),
+      ...(goal !== '' && { goal }),
+      ...(memories?.hasPrivate && { hasPrivate: true }),
+      ...(memories?.hasUntrusted && { hasUntrusted: true }),
+    },
+    words,
+  }
+}
+
+/** Takes the task of a recorded run, and what its agent remembered then if the definition has a memory. */
+function takeRecorded({ definition, seesImages }: PromptSources, recorded: LoadedFacts): Given {
+  const { prompt, layers = [], words, community, recalled, session, goal, hasPrivate } = recorded
+  const { isEnabled } = definition.memory
+  const pick = (layer: PromptLayer) =>
+    isEnabled || layer === 'task' ? prompt.filter((_message, at) => layers[at] === layer) : []
+  const [memory] = pick('memory')
+  const [task = { role: 'user', text: '' }] = pick('task')
+  return {
+    memory: memory?.role === 'user' ? memory.text : null,
+    history: pick('history'),
+    task: seesImages ? task : withoutImages(task),
+    facts: {
+      ...(words !== undefined && { words }),
+      ...(community !== undefined && { community }),
+      ...(goal !== undefined && { goal }),
+      ...(isEnabled && {
+        ...(recalled && { recalled }),
+        ...(session && { session }),
+        ...(hasPrivate && { hasPrivate }),
+      }),
+    },
+    words: words ?? goal ?? '',
+  }
+}
+
+function withoutImages(task: Message): Message {
+  if (task.role !== 'user' || !task.images) return task
+  const { images: _images, ...rest } = task
+  return rest
 }
 
 /** Returns the task with the images of its texts, for a model that sees. */
@@ -101,11 +173,27 @@ function toTask({ load, seesImages, contextTokens }: PromptSources, text: string
 const mayRecall = ({ load, isGranted }: PromptSources): boolean =>
   load.requesters.every(({ role }) => role !== 'guest') || isGranted(load.policy, 'memory:read')
 
-const toSystem = (text: string | null): Message[] =>
-  text === null ? [] : [{ role: 'system', text }]
+/** Whether a goal has all the words of a task. */
+const isWhole = (goal: string, words: string): boolean =>
+  words.length <= 2 * goal.length && words.replace(/\s+/g, ' ').trim() === goal
 
-const toUser = (text: string | null | false): Message[] =>
-  text === null || text === false ? [] : [{ role: 'user', text }]
+type Layer = [layer: PromptLayer, role: 'system' | 'user', text: string | null | false]
+
+/** Returns the messages of the layers that have a text. */
+const listLayers = (layers: Layer[]): { layer: PromptLayer; message: Message }[] =>
+  layers.flatMap(([layer, role, text]) =>
+    text === null || text === false ? [] : [{ layer, message: { role, text } }],
+  )
+
+/** @param isShown whether the memory layer is in the prompt, and not only the history */
+const listRecalled = (
+  { facts, tasks, turns }: PromptMemory,
+  isShown: boolean,
+): Pick<LoadedFacts, 'recalled'> => {
+  const toIds = (notes: { id: number }[]) => (isShown ? notes.map(({ id }) => id) : [])
+  const recalled = { facts: toIds(facts), tasks: toIds(tasks), turns }
+  return Object.values(recalled).some((ids) => ids.length > 0) ? { recalled } : {}
+}
 
 /**
  * Returns the platform's rules: the agent's name, what this hub is, where answers go, which text is

@@ -58,7 +58,7 @@ interface Searched {
 }
 
 /** Characters of a task in which keywords are looked for. */
-const searchedCharsMax = 40_000
+export const searchedCharsMax = 40_000
 
 function toSearched(words: string): Searched {
   const text = fold(words.slice(0, searchedCharsMax))

@@ -16,6 +16,8 @@ export interface StatusSources {
   files: FileUse | null
   hubName: string
   now: number
+  /** The time that the model reads. */
+  shownAt: number
 }
 
 /**
@@ -24,13 +26,13 @@ export interface StatusSources {
  * adds the budgets.
  */
 export function buildStatusTail(standing: StatusSources): string {
-  const { state, environment, now } = standing
+  const { state, environment, now, shownAt } = standing
   const steps = state.limits.iterations - state.iteration
   const tokens = Math.max(0, state.limits.tokens - state.tokens)
   const seconds = Math.max(0, Math.round((state.endsAt - now) / 1000))
   return [
     '[status]',
-    `Time: ${toIsoTime(now)}. Left for this task: ${steps} more steps, ${tokens} tokens, ${seconds} s.`,
+    `Time: ${toIsoTime(shownAt)}. Left for this task: ${steps} more steps, ${tokens} tokens, ${seconds} s.`,
     ...(environment ? [describeEnvironment(environment)] : []),
     ...(standing.files ? [describeFiles(standing.files)] : []),
     `You run in a Durable Object of ${standing.hubName}${describeStorage(standing.storageBytes)}.`,

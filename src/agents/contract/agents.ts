@@ -9,12 +9,14 @@ import type {
   SchedulesApi,
 } from './definitions'
 import type { ModelApi } from './models'
+import type { ReplayRunner } from './replays'
 import type { Plan, RunAccess, RunLogProblem, Trace, Waterfall } from './runs'
 import type { KnowledgeApi, PrivateMemoryApi, SessionApi } from './sessions'
 
 export type * from './coding-agents'
 export type * from './definitions'
 export type * from './models'
+export type * from './replays'
 export type * from './runs'
 export type * from './scheduler'
 export type * from './sessions'
@@ -46,7 +48,7 @@ export interface AgentApi {
   /** Returns false when the activation has ended or is not the agent's current one. */
   cancel(agentId: AccountId, activationId: ActivationId): Promise<boolean>
   readState(agentId: AccountId): Promise<AgentState>
-  /** Returns the log of an uncommitted activation as JSON; null when the agent doesn't have it. */
+  /** Returns the record of an uncommitted activation as JSON; null when the agent doesn't have it. */
   readRunLog(agentId: AccountId, activationId: ActivationId): Promise<string | null>
   /**
    * Opens a WebSocket on an activation. It sends the events after `after` and the text so far, then
@@ -68,13 +70,13 @@ export interface AgentApi {
   /** Returns how many of the agent's sockets have a tag. */
   countSockets(agentId: AccountId, tag: string): Promise<number>
   /**
-   * Returns an activation from its log, as COMMIT and PARK stored it, with what a viewer may see;
-   * null when the log cannot be read.
+   * Returns an activation from its record, as COMMIT and PARK stored it, with what a viewer may see;
+   * null when the record cannot be read.
    *
    * @param knowsOwnAccount whether the access was decided knowing that the run used its requester's account
    */
   openRun(stored: string, access: RunAccess, knowsOwnAccount: boolean): Trace | null
-  /** Returns why a stored log cannot be read; null when it can. */
+  /** Returns why a stored record cannot be read; null when it can. */
   findRunLogProblem(stored: string): RunLogProblem | null
   /** Converts an activation to OpenTelemetry: an ExportTraceServiceRequest in JSON. */
   toOtlp(run: Waterfall): object
@@ -115,6 +117,7 @@ export interface AgentApi {
   forms: AgentFormApi
   /** Machines that run coding agents. */
   runners: RunnerControl
+  replays: ReplayRunner
   /** What backups copy beside the database. */
   transfer: TransferApi
 }

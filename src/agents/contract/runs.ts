@@ -252,7 +252,7 @@ export interface PlanStep {
 }
 
 /**
- * Why a stored log cannot be read: it is truncated or damaged, another version of the hub wrote it, or
+ * Why a stored record cannot be read: it is truncated or damaged, another version of the hub wrote it, or
  * it has this version and lacks something.
  */
 export type RunLogProblem = 'not_json' | 'other_version' | 'invalid'

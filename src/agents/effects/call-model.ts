@@ -41,6 +41,7 @@ import {
   affordableOutputTokens,
   boundPromptTokens,
   type CallPlan,
+  hashTools,
   measurePrompt,
   measurePromptSize,
   type Prompt,
@@ -146,8 +147,18 @@ async function prepare(
   if (reservation.kind !== 'reserved') return { reservation, timings: [] }
   const { value, timings } = await runRequestHooks(context, work, plan)
   if (value === plan.request) return { reservation, timings }
+  const systemPrompt = findSystemPrompt(value.messages)
+  if (systemPrompt !== findSystemPrompt(plan.request.messages)) {
+    plan.systemPrompt = systemPrompt.length <= hookedPromptCharsMax ? systemPrompt : null
+  }
   return { reservation: await reserveChangedPrompt(context, plan, value, reservation), timings }
 }
+
+/** Of a prompt that hooks changed: its row of the journal also holds the answer. */
+const hookedPromptCharsMax = 24_000
+
+const findSystemPrompt = ([first]: Message[]): string =>
+  first?.role === 'system' ? first.text : ''
 
 /**
  * Reserves the call, and once more when the renewal returned tools that make the prompt longer than
@@ -309,6 +320,8 @@ type CallEffect = Extract<Effect, { type: 'call_model' }>
  */
 interface ConversationPlan extends CallPlan {
   conversation: PromptTokens
+  /** The first message, when hooks changed it; null when it is too long for the journal. */
+  systemPrompt?: string | null
 }
 
 /** Returns the request of the next model call, with the size of its prompt. */
@@ -395,13 +408,15 @@ function updatePlan(
 /** Returns the status message at the end of the prompt. */
 function composeStatus(context: EffectContext): Message {
   const { deps, hubSnapshot: grants } = context
+  const now = deps.clock.now()
   const text = buildStatusTail({
     state: context.getActivation().state,
     environment: grants?.environment ?? null,
     storageBytes: readStorageBytes(context),
     files: context.fileUse?.use ?? null,
     hubName: deps.hubName,
-    now: deps.clock.now(),
+    now,
+    shownAt: deps.replayed?.toRunTime(now) ?? now,
   })
   return { role: 'user', text }
 }
@@ -426,6 +441,7 @@ async function refreshFileUse(context: EffectContext, facts: LoadedFacts): Promi
  */
 function readStorageBytes(context: EffectContext): number | null {
   if (!context.definition?.definition.memory.isEnabled) return null
+  if (context.deps.replayed) return context.deps.replayed.readStorageBytes()
   const at = context.deps.clock.now()
   if (!context.storageSize || at - context.storageSize.at > memoryLimits.storageBytesEveryMs) {
     context.storageSize = { at, bytes: context.memory.storageBytes }
@@ -437,20 +453,24 @@ function readStorageBytes(context: EffectContext): number | null {
  * Returns the parameters of a model call for the journal. The messages follow from the journal, but
  * for the last one.
  */
-function recordRequest(context: EffectContext, { model, request }: CallPlan): RequestParameters {
+function recordRequest(
+  context: EffectContext,
+  { model, request, systemPrompt }: ConversationPlan,
+): RequestParameters {
   const { messages, tools, maxOutputTokens, temperature, topP } = request
   const { activationId } = context.getActivation().state
-  const names = tools.map(({ name }) => name)
+  const toolsHash = hashTools(tools)
   const last = context.lastTools
-  const isSame = last?.activationId === activationId && last.names.join() === names.join()
-  context.lastTools = { activationId, names }
+  const isSame = last?.activationId === activationId && last.hash === toolsHash
+  context.lastTools = { activationId, hash: toolsHash }
   const status = messages.at(-1)
   return {
     model: model.id,
     maxOutputTokens,
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { topP }),
-    ...(isSame ? {} : { tools: names }),
+    ...(isSame ? {} : { tools: tools.map(({ name }) => name), toolsHash }),
+    ...(systemPrompt !== undefined && { systemPrompt }),
     status: status && 'text' in status ? status.text : '',
   }
 }

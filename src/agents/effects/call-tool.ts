@@ -3,7 +3,7 @@ import { chooseSkills } from '../context/skills-layer'
 import type { HookContext } from '../hooks/hook'
 import type { AgentHooks, GuardDecision, HookResult } from '../hooks/hook-runner'
 import type { AdmittedCall } from '../loop/admit-calls'
-import type { LoadedFacts, LoopEvent } from '../loop/event'
+import type { LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
 import type { Effect } from '../loop/state'
 import { findApproval } from './commit'
 import {
@@ -72,14 +72,12 @@ export async function callTool(
 }
 
 /** Returns what later runs have to know about the text of a result. */
-const toMarks = ({
-  isUntrusted,
-  isPrivate,
-  isOwnAccount,
-}: CallResult): Pick<CallResult, 'isUntrusted' | 'isPrivate' | 'isOwnAccount'> => ({
+const toMarks = ({ isUntrusted, isPrivate, isOwnAccount, isExcerpt, reads }: CallResult): Marks => ({
   ...(isUntrusted && { isUntrusted }),
   ...(isPrivate && { isPrivate }),
   ...(isOwnAccount && { isOwnAccount }),
+  ...(isExcerpt && { isExcerpt }),
+  ...(reads && { reads }),
 })
 
 /** Returns the arguments when a hook changed them: the journal is their only record. */
@@ -121,15 +119,17 @@ const runGuards = async (
     ? { value: { kind: 'allowed', arguments: approved.arguments }, timings: [] }
     : hooks.beforeToolCall({ callId, tool: name, arguments: args }, context)
 
-interface CallResult {
+type Marks = Pick<
+  LoopEventOf<'tool_returned'>,
+  'isUntrusted' | 'isPrivate' | 'isOwnAccount' | 'isExcerpt' | 'reads'
+>
+
+interface CallResult extends Marks {
   text: string
   isError: boolean
   approval: ApprovalRequest | null
   durationMs: number
   resultBytes: number
-  isUntrusted?: true
-  isPrivate?: true
-  isOwnAccount?: true
   audit: AuditEntry | null
 }
 

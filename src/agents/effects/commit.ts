@@ -7,9 +7,9 @@ import { hasReadUntrusted } from '../loop/privacy'
 import { composeReplyText, isPass } from '../loop/reply'
 import type { Effect, Ending, LoopState } from '../loop/state'
 import { countEvents } from '../run/counters'
+import { composeRecord, serializeRecord } from '../run/record'
 import type { RunEvent, RunLog } from '../run/run-event'
 import { describeProgress, toRunLog } from '../run/run-log'
-import { serializeRunLog } from '../run/stored-log'
 import { listCharges } from '../run/waterfall'
 import { type EffectContext, findLoadedFacts, notifyWatchers } from './effect-context'
 
@@ -55,7 +55,7 @@ function composeCommit(
   const { activationId, ending } = state
   if (!activationId || !ending) throw new Error('commit without an ending')
   const now = context.deps.clock.now()
-  const log = readRunLog(context, ending, now)
+  const { log, stored } = describeActivation(events, ending, now)
   return {
     agentId: context.agentId,
     activationId,
@@ -70,7 +70,7 @@ function composeCommit(
     notGranted: listNotGranted(context),
     joined: listJoined(context),
     ...findRefusedCall(ending, events),
-    ...composeActivationRecord(context, log),
+    ...stored,
     counters: countEvents(log.events, exportFailures),
     audit: listAudit(events),
   }
@@ -200,7 +200,7 @@ export async function park(
     ...(outage && { outage }),
     ...(state.program && { areRequested: true }),
     iterations: state.iteration,
-    ...composeActivationRecord(context, readRunLog(context, null, now)),
+    ...describeActivation(events, null, null).stored,
   })
   notifyWatchers(context, null)
   const others = answer.waiting.filter((id) => id !== agentId)
@@ -228,26 +228,21 @@ export function findApproval(events: LoopEvent[], callId: string) {
     : null
 }
 
-/** Returns the log of the activation as it parks or ends. */
-export function readRunLog(context: EffectContext, ending: Ending | null, now: number): RunLog {
-  return toRunLog(context.getActivation().events, ending, ending ? now : null)
-}
-
-/**
- * Returns what the hub stores of an activation when it parks or ends: usage, tools, log and model.
- */
-export function composeActivationRecord(context: EffectContext, log: RunLog) {
-  const model = findLoadedFacts(context.getActivation().events)?.model.id ?? 'none'
-  return {
-    usage: collectUsage(log, model),
-    tools: listReturnedTools(log.events),
-    trace: serializeRunLog(log),
-    model,
-  }
+/** Returns what the hub stores of an activation when it parks or ends, and the log that it was counted from. */
+export function describeActivation(
+  events: LoopEvent[],
+  ending: Ending | null,
+  finishedAt: number | null,
+) {
+  const log = toRunLog(events, ending, finishedAt)
+  const model = findLoadedFacts(events)?.model.id ?? 'none'
+  const usage = collectUsage(log, model)
+  const trace = serializeRecord(composeRecord(events, ending, finishedAt))
+  return { log, stored: { usage, tools: listReturnedTools(log.events), trace, model } }
 }
 
 /** Returns the usage of every call that has a charge, numbered in the order of the log. */
-const collectUsage = ({ events }: RunLog, model: string): Usage[] =>
+export const collectUsage = ({ events }: RunLog, model: string): Usage[] =>
   listCharges(events).map(({ at, charge }, index) => ({
     ...toUsage(charge),
     call: index + 1,

@@ -22,7 +22,7 @@ import type { LoopState } from '../loop/state'
 import type { MemoryStore } from '../memory/memory-store'
 import { learnRatio, type TokenRatio } from '../models/estimate-tokens'
 import type { Model, ModelRegistry } from '../models/model-port'
-import type { RecoveryLane } from '../recovery'
+import type { RecoveryTurns } from '../recovery'
 import type { ActivationStream, LiveCall } from '../run/live-stream'
 import type { TraceExporter } from '../run/otlp'
 import type { Journal, SentCall } from '../storage/journal'
@@ -74,7 +74,7 @@ export interface EffectContext {
   /** The first prompt and its size, without tools: every later prompt starts with it. */
   firstPrompt: { messages: Message[]; size: PromptTokens } | null
   /** The tools of the last model call. */
-  lastTools: { activationId: ActivationId | null; names: string[] } | null
+  lastTools: { activationId: ActivationId | null; hash: string } | null
   /** The text that a program writes, for live watchers. */
   programText: LiveCall | null
   /** Bytes of the images in the prompt by id; null: gone. */
@@ -213,6 +213,16 @@ export interface DefinitionSource {
   ): Promise<{ ok: true; definition: Definition } | { ok: false; message: string }>
 }
 
+/** The recorded run that a replay runs again. */
+interface ReplayedRun {
+  /** Facts of its LOAD; of them a replay takes what its own definition does not decide. Read them after the own LOAD. */
+  readFacts(): LoadedFacts
+  /** Returns the time of that run, as its model reads it, that stands for a time of the replay. */
+  toRunTime(now: number): number
+  /** Returns the size of its agent's storage; null when its model did not read that. */
+  readStorageBytes(): number | null
+}
+
 /** Dependencies of an agent, provided by the composition root. */
 export interface AgentDeps {
   hub: ActivationApi
@@ -233,7 +243,9 @@ export interface AgentDeps {
   wakeAgents(agentIds: AccountId[]): Promise<void>
   clock: Clock
   /** Whose turn it is among the interrupted runs of this process. */
-  lane: RecoveryLane
+  lane: RecoveryTurns
+  /** Only of a replay: the run that it replays. */
+  replayed?: ReplayedRun
   /** The hub's display name. */
   hubName: string
   /** Masks whatever is shaped like a credential. */

@@ -175,6 +175,7 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
     definition: { version, etag },
     answer: toReplyTarget(answer),
     ...(answer.shortage && { shortage: answer.shortage }),
+    ...readTaskFacts(context),
   }
   if (!found.ok) {
     const problem = { code: 'INVALID_DEFINITION', message: found.message } as const
@@ -224,6 +225,19 @@ async function gatherFacts(context: EffectContext, answer: LoadedActivation): Pr
   return facts
 }
 
+/** Returns what a replay takes of the run that it replays: for whom it acts, and where its answer would go. */
+function readTaskFacts({ deps }: EffectContext): Partial<LoadedFacts> {
+  const recorded = deps.replayed?.readFacts()
+  if (!recorded) return {}
+  const { requesters, privacy, hasUntrusted, answer } = recorded
+  return {
+    answer,
+    ...(requesters && { requesters }),
+    ...(privacy && { privacy }),
+    ...(hasUntrusted !== undefined && { hasUntrusted }),
+  }
+}
+
 /** Returns the program that works on the task; empty for an agent that runs natively. */
 function toProgramFacts({ executor, coding }: Definition): Pick<LoadedFacts, 'program'> {
   const type = findProgram(executor)
@@ -267,6 +281,7 @@ const composePrompt = (
   },
 ) => {
   const toolNames = tools.map(({ name }) => name)
+  const recorded = deps.replayed?.readFacts()
   const assembled = assemblePrompt({
     definition,
     load,
@@ -279,8 +294,9 @@ const composePrompt = (
     hubName: deps.hubName,
     memory,
     isGranted: deps.tools.isGranted,
+    ...(recorded && { recorded }),
   })
-  const compact = assembled.session ? findCompact(load) : null
+  const compact = assembled.session ? (recorded ? recorded.compact : findCompact(load)) : null
   return { ...assembled, ...(compact && { compact }) }
 }
 

@@ -340,6 +340,31 @@ function addCalls(parts: string[], message: Extract<Message, { role: 'assistant'
 /** Cache of tool descriptions: serializing their schemas for every step would be slow. */
 const described = new WeakMap<object, string>()
 
+/** Cache of the hashes of tools. */
+const hashed = new WeakMap<object, { name: string; description: string; hash: number }>()
+
+/** Returns a hash of names, descriptions and schemas of tools: another one means that a tool has changed. */
+export function hashTools(tools: Prompt['tools']): string {
+  let hash = fnvOffset
+  for (const tool of tools) hash = mix(hash, hashTool(tool))
+  return hash.toString(36)
+}
+
+function hashTool(tool: Prompt['tools'][number]): number {
+  const { name, description, inputSchema } = tool
+  const known = hashed.get(inputSchema)
+  if (known?.name === name && known.description === description) return known.hash
+  let hash = fnvOffset
+  const text = describeTool(tool)
+  for (let at = 0; at < text.length; at++) hash = mix(hash, text.charCodeAt(at))
+  hashed.set(inputSchema, { name, description, hash })
+  return hash
+}
+
+/** FNV-1a, over units of any size. */
+const fnvOffset = 0x811c9dc5
+const mix = (hash: number, unit: number): number => Math.imul(hash ^ unit, 0x01000193) >>> 0
+
 function describeTool({ name, description, inputSchema }: Prompt['tools'][number]): string {
   let schema = described.get(inputSchema)
   if (schema === undefined) {

@@ -330,7 +330,10 @@ type RecordedResult = Pick<
   LoopEventOf<'program_call_returned'>,
   'text' | 'isError' | 'resultBytes' | 'grant' | 'decision'
 > &
-  Pick<LoopEventOf<'program_call_returned'>, 'isUntrusted' | 'isPrivate' | 'isOwnAccount'>
+  Pick<
+    LoopEventOf<'program_call_returned'>,
+    'isUntrusted' | 'isPrivate' | 'isOwnAccount' | 'isExcerpt' | 'reads'
+  >
 
 /**
  * Returns the result of the same call in an earlier attempt, for a program that makes it again after a loss or after

@@ -66,6 +66,10 @@ export function createHookRunner(hooks: readonly Hook[], deps: HookRunnerDeps): 
   }
 }
 
+/** Returns the names of the hooks that a replay of an agent does not run. */
+export const listImpureHooks = (hooks: readonly Hook[], switches: HookSwitches): string[] =>
+  selectHooks(hooks, switches).flatMap(({ name, isPure }) => (isPure ? [] : [name]))
+
 const selectHooks = (hooks: readonly Hook[], { enable, disable }: HookSwitches): Hook[] =>
   hooks.filter(
     ({ name, isOptIn }) => !disable.includes(name) && (!isOptIn || enable.includes(name)),

@@ -60,6 +60,11 @@ export interface Hook {
   name: string
   /** True when it runs only for agents whose definition enables it. */
   isOptIn?: boolean
+  /**
+   * True when it only looks at what it is given, and changes nothing outside of it: no request, no write. A replay runs
+   * no other hooks, because nobody may notice it.
+   */
+  isPure?: boolean
   /** Skipped when it fails or times out. */
   beforeModelCall?(
     call: Readonly<ModelCall>,
@@ -76,7 +81,7 @@ export interface Hook {
   ): Awaitable<Partial<Pick<HookToolOutput, 'text' | 'isError'>> | undefined>
 }
 
-export type HookPoint = Exclude<keyof Hook, 'name' | 'isOptIn'>
+export type HookPoint = Exclude<keyof Hook, 'name' | 'isOptIn' | 'isPure'>
 
 /** One run of a hook, for the trace. */
 export interface HookTiming extends HookTime {

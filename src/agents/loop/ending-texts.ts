@@ -23,6 +23,7 @@ const budgetNames: Record<BudgetShortage['scope'], string> = {
   community: 'budget of this community',
   requester: 'budget of a requester',
   guests: 'budget of all guests together',
+  replay: 'budget of replays',
   'role:member': 'budget per member',
   'role:guest': 'budget per guest',
 }

@@ -8,6 +8,7 @@ import type {
   SteeringItem,
   Task,
 } from '../../hub/contract/hub'
+import type { ToolReads } from '../../mcp-servers/contract/tools'
 import type { ActivationErrorCode } from '../../shared/errors'
 import type { ActivationId, CommentId, PostId } from '../../shared/ids'
 import type { ModelProtocol, ProgramType, RunReport } from '../../shared/runner-protocol'
@@ -40,6 +41,13 @@ export interface LoadedFacts {
    */
   prompt: Message[]
   historyFrom: number
+  /** Where each message of the prompt comes from; absent without a prompt. */
+  layers?: PromptLayer[]
+  /** What chose skills by their triggers: the words of the task, unless the goal has them all, and its community. */
+  words?: string
+  community?: string
+  /** Ids of what the agent remembered: facts and open tasks, and the turns of the session. */
+  recalled?: { facts: number[]; tasks: number[]; turns: ActivationId[] }
   /** Estimated size of the first prompt, tools included. */
   promptTokens: number
   /**
@@ -86,6 +94,17 @@ export interface LoadedFacts {
   goal?: string
 }
 
+/** The part of a prompt that a message is. Only some of them are made from the definition. */
+export type PromptLayer =
+  | 'definition'
+  | 'bootstrap'
+  | 'memory'
+  | 'skills'
+  | 'tool_guide'
+  | 'tool_servers'
+  | 'history'
+  | 'task'
+
 /** A tool call of an answer, with properties of its tool. */
 export interface CallFacts {
   callId: string
@@ -101,6 +120,10 @@ export interface RequestParameters {
   topP?: number
   /** Names of the tools; absent when they are those of the previous call. */
   tools?: string[]
+  /** With `tools`: a hash of their descriptions and schemas, which changes when one of them does. */
+  toolsHash?: string
+  /** The first message, when hooks changed it; null when it is too long to be kept. */
+  systemPrompt?: string | null
   /** The last message, which is in no other event. */
   status: string
 }
@@ -193,6 +216,10 @@ export type LoopEvent = { at: number } & (
       isPrivate?: true
       /** It is what the connected account of the requester returned, for nobody else. */
       isOwnAccount?: true
+      /** The text is the beginning of a longer result: the rest is in no event. */
+      isExcerpt?: true
+      /** What the result was made of. */
+      reads?: ToolReads
       /** The arguments that the tool ran with, when a hook changed those of the model. */
       arguments?: string
     } & ToolOutput)
@@ -374,6 +401,8 @@ type ProgramEvent =
       isUntrusted?: true
       isPrivate?: true
       isOwnAccount?: true
+      isExcerpt?: true
+      reads?: ToolReads
       /** It is the result of the same call in an earlier attempt: the call did not run again. */
       isRecorded?: true
     }

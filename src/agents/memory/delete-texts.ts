@@ -1,4 +1,5 @@
 import type { ChangedRequest } from '../../hub/contract/hub'
+import type { AccountId } from '../../shared/ids'
 import type { TextDeletion } from '../contract/agents'
 import type { MemoryStore } from './memory-store'
 import { deleteProgramSessionsOf } from './program-sessions'
@@ -13,7 +14,7 @@ export function deleteTexts(
   { accountId, isOwn, threads, runs }: TextDeletion,
 ): void {
   if (isOwn) {
-    for (const table of ['turns', 'sessions', 'facts', 'tasks', 'shares'])
+    for (const table of ['turns', 'sessions', 'facts', 'past_facts', 'tasks', 'shares'])
       memory.query(`DELETE FROM ${table}`)
     return
   }
@@ -30,6 +31,7 @@ export function deleteTexts(
   const gone = JSON.stringify(sessions.map(({ id }) => id))
   memory.query('DELETE FROM turns WHERE session_id IN (SELECT value FROM json_each(?))', gone)
   memory.query('DELETE FROM sessions WHERE id IN (SELECT value FROM json_each(?))', gone)
+  deletePastFacts(memory, accountId, JSON.stringify(runs))
   memory.query(
     'DELETE FROM facts WHERE id IN (SELECT fact_id FROM shares WHERE owner = ?)',
     accountId,
@@ -44,6 +46,24 @@ export function deleteTexts(
       spans,
     )
   }
+}
+
+/** Deletes what facts were that are or were private to an account, or that these runs noted or changed. */
+function deletePastFacts(memory: MemoryStore, accountId: AccountId, spans: string): void {
+  // A statement with a table that does not exist yet does nothing, so they are not one.
+  for (const of of [
+    'SELECT fact_id FROM shares WHERE owner = ?',
+    'SELECT id FROM facts WHERE private_to = ?',
+    'SELECT fact_id FROM past_facts WHERE private_to = ?',
+  ]) {
+    memory.query(`DELETE FROM past_facts WHERE fact_id IN (${of})`, accountId)
+  }
+  memory.query(
+    `DELETE FROM past_facts WHERE EXISTS (SELECT 1 FROM json_each(?) r
+      WHERE created_at BETWEEN r.value ->> 'startedAt' AND coalesce(r.value ->> 'finishedAt', 9e15)
+        OR since BETWEEN r.value ->> 'startedAt' AND coalesce(r.value ->> 'finishedAt', 9e15))`,
+    spans,
+  )
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Privacy } from '../../hub/contract/hub'
 import type {
   FactQuery,
+  FoundFacts,
   NewFact,
   NewTask,
   OpenTask,
@@ -32,6 +33,7 @@ import {
   toFact,
   toTask,
 } from './memory-store'
+import { type KeptFact, keptColumns, PastFacts } from './past-facts'
 
 type Read<Query> = Query & Pick<Privacy, 'reader'>
 
@@ -42,9 +44,11 @@ type Read<Query> = Query & Pick<Privacy, 'reader'>
  */
 export class FactStore {
   readonly #memory: MemoryStore
+  readonly #past: PastFacts
 
   constructor(memory: MemoryStore) {
     this.#memory = memory
+    this.#past = new PastFacts(memory)
   }
 
   /**
@@ -52,31 +56,44 @@ export class FactStore {
    * existing fact, but never one with another privacy. A mark as untrusted stays.
    */
   save({ text, source, privateTo, isUntrusted }: NewFact, now: number): { id: number } | null {
+    const [known] = this.#memory.query<KeptFact>(
+      `SELECT ${keptColumns} FROM facts WHERE text = ? AND private_to = ?`,
+      text,
+      privateTo ?? '',
+    )
+    const isChange =
+      known !== undefined &&
+      ((source !== '' && source !== known.source) || (isUntrusted && known.isUntrusted === 0))
+    if (isChange) this.#past.keep(known, now)
     const [row] = this.#memory.write<{ id: number }>(
       `INSERT INTO facts (text, source, created_at, used_at, private_to, is_untrusted)
        SELECT ?1, ?2, ?3, ?3, ?4, ?5
        WHERE (SELECT count(*) FROM facts WHERE text <> ?1 OR private_to <> ?4) < ${memoryLimits.factsMax}
        ON CONFLICT (text, private_to) DO UPDATE SET used_at = excluded.used_at,
          source = CASE excluded.source WHEN '' THEN source ELSE excluded.source END,
-         is_untrusted = max(is_untrusted, excluded.is_untrusted)
+         is_untrusted = max(is_untrusted, excluded.is_untrusted), changed_at = coalesce(?6, changed_at)
        RETURNING id`,
       text,
       source,
       now,
       privateTo ?? '',
       Number(isUntrusted),
+      isChange ? now : null,
     )
     return row ?? null
   }
 
-  /** Deletes a fact. Returns false when no fact ever had this id. */
-  delete({ id, reader }: Read<{ id: number }>): boolean {
-    const deleted = this.#memory.query(
-      "DELETE FROM facts WHERE id = ? AND private_to IN ('', ?) RETURNING id",
+  /** Deletes a fact, and keeps what it was for a while. Returns false when no fact ever had this id. */
+  delete({ id, reader }: Read<{ id: number }>, now: number): boolean {
+    const [deleted] = this.#memory.query<KeptFact>(
+      `DELETE FROM facts WHERE id = ? AND private_to IN ('', ?) RETURNING ${keptColumns}`,
       id,
       reader ?? '',
     )
-    if (deleted.length > 0) return true
+    if (deleted) {
+      this.#past.keep(deleted, now)
+      return true
+    }
     const [last] = this.#memory.query<{ seq: number }>(
       "SELECT seq FROM sqlite_sequence WHERE name = 'facts'",
     )
@@ -84,14 +101,17 @@ export class FactStore {
   }
 
   /** Returns facts, newest first or the best matches of `words`, and all open tasks. */
-  list({ words, limit, reader }: FactQuery): {
-    facts: RememberedFact[]
-    factCount: number
-    tasks: OpenTask[]
-  } {
-    const all = this.#memory.query<FactRow>(selectFacts, reader ?? '', noLimit).map(toFact)
-    const facts = words === null ? all : rankFacts(all, words, limit).reverse()
-    return { facts: facts.slice(0, limit), factCount: all.length, tasks: this.#listTasks(reader) }
+  list(query: Omit<FactQuery, 'at'>): FoundFacts {
+    const reader = query.reader ?? ''
+    const all = this.#memory.query<FactRow>(selectFacts, reader, noLimit).map(toFact)
+    return toFound(all, this.#memory.query<TaskRow>(selectTasks, reader, noLimit), query)
+  }
+
+  /** Returns the same as of a time. Null: not all of what was then is kept. */
+  listThen(query: Omit<FactQuery, 'at'>, at: number, now: number): FoundFacts | null {
+    const reader = query.reader ?? ''
+    const all = this.#past.list(reader, at, now)
+    return all && toFound(all, this.#memory.query<TaskRow>(selectTasksThen, reader, at), query)
   }
 
   /** Adds a task and returns its id; null when too many tasks are open. */
@@ -125,11 +145,21 @@ export class FactStore {
     )
     return row ? toTask(row) : null
   }
-
-  #listTasks(reader: FactQuery['reader']): OpenTask[] {
-    return this.#memory.query<TaskRow>(selectTasks, reader ?? '', noLimit).map(toTask)
-  }
 }
+
+/** Selects the facts that a query asks for. */
+function toFound(
+  all: RememberedFact[],
+  tasks: TaskRow[],
+  { words, limit }: Omit<FactQuery, 'at'>,
+): FoundFacts {
+  const facts = words === null ? all : rankFacts(all, words, limit).reverse()
+  return { facts: facts.slice(0, limit), factCount: all.length, tasks: tasks.map(toTask) }
+}
+
+/** The open tasks as of a time, oldest first; parameters: reader, time. */
+const selectTasksThen = `SELECT ${taskColumns} FROM tasks
+  WHERE created_at <= ?2 AND coalesce(done_at > ?2, 1) AND private_to IN ('', ?1) ORDER BY id`
 
 /** SQLite's LIMIT for all rows. */
 const noLimit = -1
@@ -139,9 +169,11 @@ const columns = 'f.id, f.text, f.source, f.created_at AS createdAt'
 /** Facts that an agent keeps for one account alone, as the account lists, shares and deletes them. */
 export class PrivateFacts {
   readonly #memory: MemoryStore
+  readonly #past: PastFacts
 
   constructor(memory: MemoryStore) {
     this.#memory = memory
+    this.#past = new PastFacts(memory)
   }
 
   /** Returns facts of the account, those that it shared too, newest first. */
@@ -169,7 +201,7 @@ export class PrivateFacts {
     if (!isShared && !this.#isPrivate(owner, id)) return 'missing'
     if (change === 'delete') this.#delete(id)
     else if (change === 'share' && !isShared) return this.#share(owner, id, now)
-    else if (change === 'unshare' && isShared) this.#unshare(owner, id)
+    else if (change === 'unshare' && isShared) this.#unshare(owner, id, now)
     return 'done'
   }
 
@@ -186,12 +218,7 @@ export class PrivateFacts {
 
   /** Shares a fact, unless everybody's runs know the same text already. */
   #share(owner: AccountId, id: number, now: number): PrivateOutcome {
-    const shared = this.#memory.query(
-      "UPDATE OR IGNORE facts SET private_to = '' WHERE id = ? AND private_to = ? RETURNING id",
-      id,
-      owner,
-    )
-    if (shared.length === 0) return 'taken'
+    if (!this.#move(id, { from: owner, to: '' }, now)) return 'taken'
     this.#memory.write(
       'INSERT OR REPLACE INTO shares (fact_id, owner, shared_at) VALUES (?, ?, ?)',
       id,
@@ -202,20 +229,43 @@ export class PrivateFacts {
   }
 
   /** Makes a fact private again. One that the account had noted again meanwhile takes its place. */
-  #unshare(owner: AccountId, id: number): void {
-    const kept = this.#memory.query(
-      'UPDATE OR IGNORE facts SET private_to = ? WHERE id = ? RETURNING id',
-      owner,
-      id,
-    )
-    if (kept.length === 0) this.#delete(id)
+  #unshare(owner: AccountId, id: number, now: number): void {
+    if (!this.#move(id, { from: '', to: owner }, now)) this.#delete(id)
     else this.#memory.write('DELETE FROM shares WHERE fact_id = ?', id)
   }
 
-  #delete(id: number): void {
-    this.#memory.query('DELETE FROM facts WHERE id = ?', id)
-    this.#memory.query('DELETE FROM shares WHERE fact_id = ?', id)
+  /** Gives a fact other readers, unless they know the same text already. */
+  #move(id: number, { from, to }: Record<'from' | 'to', string>, now: number): boolean {
+    const [fact] = this.#memory.query<KeptFact>(
+      `SELECT ${keptColumns} FROM facts WHERE id = ? AND private_to = ?`,
+      id,
+      from,
+    )
+    const moved = this.#memory.query(
+      'UPDATE OR IGNORE facts SET private_to = ?3, changed_at = ?4 WHERE id = ?1 AND private_to = ?2 RETURNING id',
+      id,
+      from,
+      to,
+      now,
+    )
+    if (!fact || moved.length === 0) return false
+    this.#past.keep(fact, now)
+    return true
   }
+
+  #delete(id: number): void {
+    deleteForever(this.#memory, this.#past, id)
+  }
+}
+
+/** Deletes a fact and what it was. */
+function deleteForever(memory: MemoryStore, past: PastFacts, id: number): void {
+  const [fact] = memory.query<FactRow>(
+    `DELETE FROM facts WHERE id = ? RETURNING ${factColumns}`,
+    id,
+  )
+  memory.query('DELETE FROM shares WHERE fact_id = ?', id)
+  if (fact) past.purge(fact)
 }
 
 type Page = { before: number | null; limit: number; sessionsMax: number }
@@ -224,9 +274,11 @@ type FileChange = Extract<KnowledgeChange, { kind: 'delete_file' }>
 /** What an agent remembers, as people read and correct it. Private rows of others do not exist for a viewer. */
 export class KnowledgeStore {
   readonly #memory: MemoryStore
+  readonly #past: PastFacts
 
   constructor(memory: MemoryStore) {
     this.#memory = memory
+    this.#past = new PastFacts(memory)
   }
 
   /** Returns facts and open tasks that the viewer sees, and those of the sessions. */
@@ -288,21 +340,32 @@ export class KnowledgeStore {
       )
       return 'done'
     }
-    if (change.kind === 'correct_fact') return this.#correct(change)
-    this.#memory.query('DELETE FROM facts WHERE id = ?', change.id)
-    this.#memory.query('DELETE FROM shares WHERE fact_id = ?', change.id)
+    if (change.kind === 'correct_fact') return this.#correct(change, now)
+    deleteForever(this.#memory, this.#past, change.id)
     return 'done'
   }
 
-  #correct({ id, text, source, isUntrusted }: Extract<KnowledgeChange, { kind: 'correct_fact' }>) {
+  /** Replaces a fact for ever: what a person corrects is not kept. */
+  #correct(
+    { id, text, source, isUntrusted }: Extract<KnowledgeChange, { kind: 'correct_fact' }>,
+    now: number,
+  ) {
+    const [before] = this.#memory.query<FactRow>(
+      `SELECT ${factColumns} FROM facts WHERE id = ?`,
+      id,
+    )
     const corrected = this.#memory.query(
-      'UPDATE OR IGNORE facts SET text = ?2, source = ?3, is_untrusted = ?4 WHERE id = ?1 RETURNING id',
+      `UPDATE OR IGNORE facts SET text = ?2, source = ?3, is_untrusted = ?4, changed_at = ?5
+       WHERE id = ?1 RETURNING id`,
       id,
       text,
       source,
       Number(isUntrusted),
+      now,
     )
-    return corrected.length > 0 ? 'done' : 'taken'
+    if (!before || corrected.length === 0) return 'taken'
+    this.#past.purge(before)
+    return 'done'
   }
 
   /** A manager changes what they see; others what is private to them, and what they shared. */

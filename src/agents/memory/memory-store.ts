@@ -77,6 +77,7 @@ export class MemoryStore {
     return {
       summary: [row.summary, row.ownSummary].filter((each) => each !== '').join('\n\n'),
       history: (JSON.parse(row.history) as string[]).reverse().map((text) => JSON.parse(text)),
+      turns: (JSON.parse(row.ids) as ActivationId[]).reverse(),
       recentElsewhere: recent.map(({ at, gist }) => ({ at, gist })).reverse(),
       hasPrivate: row.hasPrivate === 1 || recent.some(({ owner }) => owner !== ''),
       hasUntrusted: row.hasUntrusted === 1,
@@ -240,7 +241,7 @@ const listTables = "SELECT name FROM sqlite_master WHERE name IN ('turns', 'fact
 // A gist of a run that had read untrusted text is left out: in other sessions it would pass as the agent's own.
 // Every read takes what is private to nobody and what is private to the reader, who is '' for nobody.
 const selectTurns = `WITH seen AS MATERIALIZED (
-    SELECT seq, messages, is_untrusted FROM turns
+    SELECT seq, activation_id, messages, is_untrusted FROM turns
     WHERE session_id = ?1 AND private_to IN ('', ?2)
       AND seq >= coalesce((SELECT max(seq) FROM turns
         WHERE session_id = ?1 AND private_to = ?2 AND own_summary <> ''), 0)
@@ -250,6 +251,7 @@ const selectTurns = `WITH seen AS MATERIALIZED (
     coalesce((SELECT own_summary FROM turns WHERE session_id = ?1 AND private_to = ?2
       AND own_summary <> '' ORDER BY seq DESC LIMIT 1), '') AS ownSummary,
     (SELECT json_group_array(messages) FROM (SELECT messages FROM seen ORDER BY seq DESC)) AS history,
+    (SELECT json_group_array(activation_id) FROM (SELECT activation_id FROM seen ORDER BY seq DESC)) AS ids,
     EXISTS (SELECT 1 FROM turns WHERE session_id = ?1 AND private_to <> '' AND private_to = ?2) AS hasPrivate,
     EXISTS (SELECT 1 FROM seen WHERE is_untrusted = 1) AS hasUntrusted,
     (SELECT json_group_array(json_object('at', at, 'gist', gist, 'owner', private_to)) FROM
@@ -354,6 +356,8 @@ export interface PromptMemory {
   summary: string
   /** Messages of the session's newest activations, oldest first. */
   history: SessionMessage[][]
+  /** Their ids, in the same order. */
+  turns: ActivationId[]
   facts: RememberedFact[]
   tasks: OpenTask[]
   /** Recent activations of other sessions, oldest first. */
@@ -380,12 +384,13 @@ type TurnMemory = Omit<PromptMemory, 'facts' | 'tasks'>
 const noTurns: TurnMemory = {
   summary: '',
   history: [],
+  turns: [],
   recentElsewhere: [],
   hasPrivate: false,
   hasUntrusted: false,
 }
 
-type TurnsRow = Record<'summary' | 'ownSummary' | 'history' | 'recentElsewhere', string> & {
+type TurnsRow = Record<'summary' | 'ownSummary' | 'history' | 'ids' | 'recentElsewhere', string> & {
   hasPrivate: number
   hasUntrusted: number
 }
@@ -437,7 +442,22 @@ const factTable = `
     private_to TEXT NOT NULL DEFAULT '',
     -- noted by a run that had read text by a guest or from outside
     is_untrusted INTEGER NOT NULL DEFAULT 0,
+    -- when it became what it is; 0: when it was noted
+    changed_at INTEGER NOT NULL DEFAULT 0,
     UNIQUE (text, private_to));`
+
+/** What facts were before the agent changed or deleted them, in the order of that. */
+const pastFactTable = `
+  CREATE TABLE IF NOT EXISTS past_facts (
+    seq INTEGER PRIMARY KEY,
+    fact_id INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    source TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    private_to TEXT NOT NULL,
+    is_untrusted INTEGER NOT NULL,
+    since INTEGER NOT NULL,
+    until INTEGER NOT NULL);`
 
 const taskTable = `
   CREATE TABLE IF NOT EXISTS tasks (
@@ -485,6 +505,7 @@ export const memoryTables: Readonly<Record<string, string>> = {
   turns: turnTables,
   kept: keptTable,
   facts: factTable,
+  past_facts: pastFactTable,
   shares: shareTable,
   tasks: taskTable,
 }

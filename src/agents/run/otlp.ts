@@ -9,17 +9,17 @@ import type {
   TraceTool,
   Waterfall,
 } from '../contract/agents'
+import { parseRecord } from './record'
 import { redactRunLog } from './redact'
-import { parseRunLog } from './stored-log'
 import { toWaterfall } from './waterfall'
 
 /** Sends finished activations to an OpenTelemetry collector. */
 export interface TraceExporter {
   /**
-   * Exports the stored log of an activation. Never throws and takes bounded time; a failure is logged
-   * and counted, also when the log cannot be read.
+   * Exports the record of an activation. Never throws and takes bounded time; a failure is logged
+   * and counted, also when the record cannot be read.
    */
-  push(activationId: ActivationId, runLog: string): Promise<void>
+  push(activationId: ActivationId, stored: string): Promise<void>
   /**
    * Returns the failures since the last call and resets the count; the next commit adds them to the
    * counters.
@@ -53,16 +53,16 @@ export function createOtlpExporter(deps: ExporterDeps): TraceExporter {
     }
   }
   return {
-    async push(activation, runLog) {
-      const parsed = parseRunLog(runLog)
+    async push(activation, stored) {
+      const parsed = parseRecord(stored)
       if (!parsed.ok) {
         failures++
-        log.warn('trace export skipped: unreadable log', { activation, reason: parsed.problem })
+        log.warn('trace export skipped: unreadable record', { activation, reason: parsed.problem })
         return
       }
       // What the account of a requester returned leaves the hub for nobody.
-      const isOwn = parsed.log.usesOwnAccount === true
-      const trace = toWaterfall(isOwn ? redactRunLog(parsed.log, 'none') : parsed.log)
+      const { log: run } = parsed
+      const trace = toWaterfall(run.usesOwnAccount ? redactRunLog(run, 'none') : run)
       const problem = await exportTrace(trace)
       if (problem === null) return
       failures++

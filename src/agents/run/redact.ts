@@ -36,12 +36,11 @@ function redactEvent(event: RunEvent): RunEvent {
         session: null,
         goal: hide(event.goal),
         prompt: [],
-        historyFrom: 0,
       }
     case 'model_answered':
       return redactAnswer(event)
     case 'model_failed':
-      return { ...event, request: hideRequest(event.request), detail: hide(event.detail) }
+      return { ...event, detail: hide(event.detail) }
     case 'tool_returned':
       return redactResult(event)
     case 'steered':
@@ -92,18 +91,13 @@ function redactEvent(event: RunEvent): RunEvent {
 /** Returns an empty text in place of a text, and null in place of none. */
 const hide = (text: string | null): '' | null => (text === null ? null : '')
 
-type Request = RunEventOf<'model_failed'>['request']
-
-/** The status in a request names budgets and waiting tasks of the agent. */
-const hideRequest = (request: Request): Request => request && { ...request, status: '' }
-
-function redactAnswer({ providerParts: _, ...event }: RunEventOf<'model_answered'>): RunEvent {
+function redactAnswer(event: RunEventOf<'model_answered'>): RunEvent {
   const calls = event.calls.map((call) => ({
     ...call,
     arguments: '',
     refusal: hide(call.refusal),
   }))
-  return { ...event, request: hideRequest(event.request), text: '', reasoning: '', calls }
+  return { ...event, text: '', reasoning: '', calls }
 }
 
 function redactResult({ plan, ...event }: RunEventOf<'tool_returned'>): RunEvent {

@@ -4,14 +4,7 @@ import { hasUsedOwnAccount } from '../loop/privacy'
 import { type Ending, initialState, type LoopState } from '../loop/state'
 import { step } from '../loop/step'
 import { foldPlan, formatPlanProgress, PlanRevisions, planToolName } from './plan'
-import {
-  type ClosedCall,
-  type RunEvent,
-  type RunEventOf,
-  type RunLog,
-  runEventFields,
-  runLogVersion,
-} from './run-event'
+import type { ClosedCall, RunEvent, RunEventOf, RunLog } from './run-event'
 
 /**
  * Returns the log of a run from its journal: an event for each, and `ended` when the outcome is
@@ -25,11 +18,7 @@ export function toRunLog(
   const builder = new RunLogBuilder(journal)
   const events = journal.map((event, index) => builder.convert(event, index))
   if (ending) events.push(builder.end(ending, finishedAt))
-  return {
-    version: runLogVersion,
-    ...(hasUsedOwnAccount(journal) && { usesOwnAccount: true }),
-    events,
-  }
+  return { ...(hasUsedOwnAccount(journal) && { usesOwnAccount: true }), events }
 }
 
 const errors = {
@@ -72,7 +61,7 @@ class RunLogBuilder {
         const { callId, name, arguments: args } = event
         this.#requested.set(callId, { callId, name, arguments: args, refusal: null })
         this.#open.add(callId)
-        return keepFields(event)
+        return event
       }
       case 'program_call_waits':
         return convertWait(event)
@@ -93,8 +82,8 @@ class RunLogBuilder {
       }
       case 'model_failed': {
         const { code, message, detail } = event.failure
-        const { startedAt, request = null, charge } = event
-        return { at, type, startedAt, request, code, message, detail: detail || null, charge }
+        const { startedAt, charge } = event
+        return { at, type, startedAt, code, message, detail: detail || null, charge }
       }
       case 'steered': {
         const items = event.items.map(({ from, isModeration, text }) => ({
@@ -117,9 +106,9 @@ class RunLogBuilder {
         return { at, type: 'model_refused', reason: event.reason }
       case 'program_closed':
         return { at, type, requests: event.requests.length, charge: event.charge }
-      // Any other has each field that the log names, or this does not compile.
+      // Any other is seen as it is, or this does not compile.
       default:
-        return keepFields(event)
+        return event
     }
   }
 
@@ -131,7 +120,7 @@ class RunLogBuilder {
 
   #convertAnswer(event: LoopEventOf<'model_answered'>): RunEvent {
     const { at, type, startedAt, answer, charge } = event
-    const { text, reasoning, finish, usage, providerParts } = answer
+    const { text, reasoning, finish } = answer
     const calls = this.#register.admit(answer)
     for (const call of calls) {
       this.#requested.set(call.callId, call)
@@ -142,17 +131,11 @@ class RunLogBuilder {
       type,
       step: ++this.#step,
       startedAt,
-      request: event.request ?? null,
       input: event.input ?? null,
       text,
       reasoning,
       finish,
-      usage,
-      ...(providerParts !== undefined && { providerParts }),
-      calls: calls.map((call, index) => ({
-        ...call,
-        isSequential: event.calls[index]?.isSequential ?? false,
-      })),
+      calls,
       charge,
       warning: event.warning ?? null,
       hooks: event.hooks ?? [],
@@ -208,7 +191,8 @@ class RunLogBuilder {
 
   #convertStop(event: LoopEventOf<'time_ran_out' | 'cancel_requested'>, index: number): RunEvent {
     const { at, type, charge } = event
-    const { pending, since } = findStoppedEffects(this.#journal, index)
+    const { state, since } = replayLoop(this.#journal.slice(0, index))
+    const { pending } = state
     const text = type === 'time_ran_out' ? errors.timedOut : errors.cancelled
     const running = new Set(pending.map((each) => (each.type === 'call_tool' ? each.callId : '')))
     const closed = this.#close([...this.#open], text).map((call) => ({
@@ -228,7 +212,7 @@ class RunLogBuilder {
 }
 
 function convertLoaded({ at, type, facts }: LoopEventOf<'loaded'>): RunEvent {
-  const { agentName: agent, model, task, definition, admission, limits, prompt } = facts
+  const { agentName: agent, model, task, definition, prompt } = facts
   return {
     at,
     type,
@@ -239,29 +223,10 @@ function convertLoaded({ at, type, facts }: LoopEventOf<'loaded'>): RunEvent {
     session: facts.session?.id ?? null,
     goal: facts.goal ?? null,
     definition,
-    admission,
-    limits,
     prompt,
-    historyFrom: facts.historyFrom,
     notes: facts.notes ?? [],
   }
 }
-
-/** Types of events that the log keeps as the journal has them, but for the fields that it does not name. */
-type KeptType = {
-  [Type in LoopEvent['type'] & RunEvent['type']]: LoopEventOf<Type> extends RunEventOf<Type>
-    ? Type
-    : never
-}[LoopEvent['type'] & RunEvent['type']]
-
-/** Returns the fields of an event that the log names. */
-const keepFields = (event: LoopEventOf<KeptType>): RunEvent =>
-  Object.fromEntries(
-    runEventFields[event.type].flatMap((name) => {
-      const value: unknown = Reflect.get(event, name)
-      return value === undefined ? [] : [[name, value]]
-    }),
-  ) as RunEvent
 
 /** Returns the time at which the outcome was decided; later events are about the commit. */
 function findEnd(journal: LoopEvent[]): number {
@@ -278,7 +243,7 @@ function findEnd(journal: LoopEvent[]): number {
 
 /** Converts a model request to the step of the run that it is, or to a failed call. */
 function convertRequest(event: LoopEventOf<'request_settled'>, countStep: () => number): RunEvent {
-  const { at, startedAt, finish, usage, charge, problem } = event
+  const { at, startedAt, finish, charge, problem } = event
   if (charge === null || finish === 'error' || finish === 'cancelled') {
     const code = findFailureCode(event)
     const message = failureMessages[code]
@@ -286,7 +251,6 @@ function convertRequest(event: LoopEventOf<'request_settled'>, countStep: () => 
       at,
       type: 'model_failed',
       startedAt,
-      request: null,
       code,
       message,
       detail: problem,
@@ -298,12 +262,10 @@ function convertRequest(event: LoopEventOf<'request_settled'>, countStep: () => 
     type: 'model_answered',
     step: countStep(),
     startedAt,
-    request: null,
     input: null,
     text: '',
     reasoning: '',
     finish,
-    usage,
     calls: [],
     charge,
     warning: null,
@@ -386,32 +348,30 @@ function describeReport(report: StoredReport): string[] {
   }
 }
 
-/** The effects that were pending when a person or the time limit stopped the activation. */
-interface StoppedEffects {
-  pending: LoopState['pending']
-  /** When each running tool call was started, by call id. */
+/** What the loop made of the events of a run. */
+interface Replay {
+  /** The state after the last event. */
+  state: LoopState
+  /** When each tool call was started, by call id. */
   since: Map<string, number>
 }
 
-/**
- * Returns the effects that the event at `index` stopped. The journal holds outcomes only, so the
- * loop is run again up to that event.
- */
-function findStoppedEffects(events: LoopEvent[], index: number): StoppedEffects {
+/** Runs the loop again over the events of a run, which are all that its decisions depend on. */
+export function replayLoop(events: LoopEvent[]): Replay {
   const since = new Map<string, number>()
   // effect ids continue across activations of an agent; the first outcome belongs to the first
   // effect
   const first = events.find((event) => 'effectId' in event)
   const nextEffectId = first && 'effectId' in first ? first.effectId : initialState.nextEffectId
   let state: LoopState = { ...initialState, nextEffectId }
-  for (const event of events.slice(0, index)) {
+  for (const event of events) {
     const next = step(state, event)
     state = next.state
     for (const effect of next.effects) {
       if (effect.type === 'call_tool') since.set(effect.callId, event.at)
     }
   }
-  return { pending: state.pending, since }
+  return { state, since }
 }
 
 /**

@@ -8,10 +8,11 @@ import type {
   TraceTool,
   Waterfall,
 } from '../contract/agents'
+import type { AdmittedCall } from '../loop/admit-calls'
 import type { Charge } from '../loop/event'
 import type { Effect } from '../loop/state'
 import { truncate } from '../text/truncate'
-import type { ClosedCall, RequestedCall, RunEvent, RunEventOf, RunLog } from './run-event'
+import type { ClosedCall, RunEvent, RunEventOf, RunLog } from './run-event'
 
 /**
  * Returns the waterfall of a run: what it did and why, step by step, what it cost, and where the time
@@ -97,7 +98,7 @@ const describePrompt = ({ model, notes }: RunEventOf<'loaded'>): string[] => [
 class StepFold {
   readonly steps: TraceStep[] = []
   /** Each call by the id it ran with, with its step and its place in the step. */
-  readonly #requested = new Map<string, { call: RequestedCall; step: TraceStep; place: number }>()
+  readonly #requested = new Map<string, { call: AdmittedCall; step: TraceStep; place: number }>()
   #retries = 0
 
   /** @param ms how long the call of the model took that the event ends */

@@ -8,9 +8,12 @@ import { insertAdminEntry } from '../database/admin-log-queries'
 import { refuseItemsFor } from '../inbox/stop-queries'
 import { deleteMediaOf } from '../media/queries'
 import { selectHostedAgent } from '../operations/system-queries'
+import { deleteLanes, endLanes } from '../replays/deletion'
+import { deleteReplays, selectGoneLanes } from '../replays/queries'
 import type { Viewer } from '../viewers/queries'
 import {
   type AffectedRun,
+  affectedRunsSql,
   deleteProfile,
   deleteWords,
   selectAffectedRuns,
@@ -82,13 +85,15 @@ export async function deleteAccount(
   const { db, clock } = context
   const now = clock.now()
   const goes = words === 'remove'
-  const { policies, runs, threads } = await batch(db, {
+  const { policies, runs, threads, lanes } = await batch(db, {
     policies: selectPolicyLines(),
     runs: goes ? selectAffectedRuns(account) : null,
     threads: goes ? selectThreads(account.id) : null,
+    lanes: selectGoneLanes(account.id, goes ? affectedRunsSql(account) : null),
   })
   // Before its profile goes, so that what runs for it is still found.
   await cancelRuns(context, actor, account.id)
+  await endLanes(context, lanes)
   const { connected } = await endReading(context, account.id, () =>
     batch(db, {
       ...context.connected.takeOf(account.id),
@@ -99,10 +104,12 @@ export async function deleteAccount(
       agents: deleteSessionsOfOwned(account.id),
       lines: renameInPolicies(policies, account.name, null),
       ...(goes ? mapKeys({ ...deleteWords(account, now), ...deleteMediaOf(account.id, now) }) : {}),
+      ...deleteReplays(lanes),
       ...deleteProfile(account.id, now),
     }),
   )
   context.defer(connected())
+  context.defer(deleteLanes(context, lanes))
   const unreachable = goes
     ? await deleteFromAgents(
         context,

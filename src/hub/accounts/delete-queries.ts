@@ -28,7 +28,7 @@ import { adminLog, auditLog } from '../schema/audit'
 import { bans, communities, communityMembers } from '../schema/communities'
 import { agents, explorers, schedules } from '../schema/definitions'
 import { conversationMembers, conversations, directMessages } from '../schema/dms'
-import { inboxItems, pushSettings } from '../schema/inbox'
+import { inboxItems, notificationSettings } from '../schema/inbox'
 import { appeals, banAppeals, contentReports, moderationActions } from '../schema/moderation'
 import { comments, mentions, posts, visits } from '../schema/posts'
 import { idempotencyKeys } from '../schema/system'
@@ -47,9 +47,9 @@ const threadsSql = (id: AccountId): SQL => sql`( ${unfiltered('operator')}
 
 /**
  * Runs that can have read words of an account: its own, those for it, those in its threads, and those
- * whose trace names it.
+ * whose trace names it, lanes of replays among these.
  */
-const affectedRunsSql = ({ id, name }: { id: AccountId; name: string }): SQL => sql`(
+export const affectedRunsSql = ({ id, name }: { id: AccountId; name: string }): SQL => sql`(
   SELECT ${x.id} FROM ${activations} ${x} WHERE ${x.agentId} = ${id} OR ${x.postId} IN ${threadsSql(id)}
     OR EXISTS (SELECT 1 FROM json_each(${x.requesters}) r WHERE r.value = ${id})
   UNION SELECT ${t.activationId} FROM ${activationTraces} ${t}
@@ -121,7 +121,9 @@ export const deleteProfile = (id: AccountId, now: number) => ({
     ),
   ),
   passkeys: write(orm.delete(passkeys).where(eq(passkeys.accountId, id))),
-  pushSettings: write(orm.delete(pushSettings).where(eq(pushSettings.accountId, id))),
+  notificationSettings: write(
+    orm.delete(notificationSettings).where(eq(notificationSettings.accountId, id)),
+  ),
   feedback: write(
     sql`DELETE FROM ${runFeedback} WHERE ${runFeedback.accountId} = ${id} OR ${runFeedback.agentId} = ${id}`,
   ),

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
+import type { Statement } from '../../shared/db/statement'
 import { AppError, notFound } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import { selectAccountByName } from '../accounts/queries'
@@ -14,7 +15,7 @@ import { selectRulesForCall } from '../approvals/standing-rule-queries'
 import { insertExternalApproval, markApprovalUsed, toApprovalId } from '../approvals/write-queries'
 import { selectBudgetsInScope } from '../budgets/queries'
 import { commentContent, createComment } from '../comments/actions'
-import { selectComments } from '../comments/queries'
+import { countCommentsThen, selectComments } from '../comments/queries'
 import { toThread } from '../comments/threads'
 import { selectCommunity } from '../communities/queries'
 import { toAccessError } from '../contract/access'
@@ -43,7 +44,17 @@ import { deferMail } from '../mail/send-actions'
 import { messageText, sendToAccount } from '../messages/actions'
 import { insertAuditEntry, updateAuditResult } from '../operations/audit-queries'
 import { createPost, postInput } from '../posts/actions'
-import { selectPosts, selectShownPost, toThreadPost } from '../posts/queries'
+import {
+  type PostList,
+  type PostRow,
+  selectHotPostsThen,
+  selectPosts,
+  selectPostsThen,
+  selectShownPost,
+  selectShownPostThen,
+  toThreadPost,
+} from '../posts/queries'
+import { createReplayApi } from '../replays/lane-api'
 import { maskCredentials } from '../rules/credential-patterns'
 import { createActivationApi } from '../runs/activation-api'
 import {
@@ -75,6 +86,7 @@ export const createHubApi = (open: () => ActionContext): HubApi => ({
   ...createGrantApi(open),
   ...createSweepApi(open),
   ...createResourceApi(open),
+  ...createReplayApi(open),
   refreshModels: () => refreshModels(open()),
   refreshWarnings: (server) => refreshWarnings(open(), server),
 })
@@ -90,7 +102,7 @@ type Part<Method extends keyof ConversationApi> = Pick<ConversationApi, Method>
 
 const createPostReads = (
   open: () => ActionContext,
-): Part<'search' | 'readThread' | 'readFeed' | 'discover'> => ({
+): Part<'search' | 'readThread' | 'readFeed'> => ({
   search: async (actor, query) => {
     const terms = readSearchTerms(query.text, query.match)
     if (terms === null) return []
@@ -101,6 +113,7 @@ const createPostReads = (
       community: query.community?.replace(/^m\//i, '') ?? null,
       author: query.author?.replace(/^@/, '') ?? null,
       since: null,
+      at: actor.at,
       exceptPostId: query.exceptPostId ?? null,
       demoteQuestionsFor: actor.kind === 'agent' ? actor.accountId : null,
       limit: Math.min(query.limit, limits.search.resultsMax),
@@ -109,18 +122,23 @@ const createPostReads = (
     return (await run(open().db, selectHits(filter))).map(toSearchHit)
   },
 
-  readThread: async (actor, postId, commentsMax) => {
+  readThread: async (actor, id, commentsMax) => {
     const reader = actorReader(actor)
-    const { post, comments } = await batch(open().db, {
-      post: selectShownPost({ id: postId, reader }),
+    const { at } = actor
+    const { post, comments, count } = await batch(open().db, {
+      post:
+        at === undefined
+          ? selectShownPost({ id, reader })
+          : selectShownPostThen({ id, reader, at }),
       comments: selectComments(
-        postId,
+        id,
         { sort: 'new', after: null },
-        { reader, limit: commentsMax },
+        { reader, limit: commentsMax, at },
       ),
+      count: at === undefined ? null : countCommentsThen({ id, reader, at }),
     })
     if (!post) throw notFound('post')
-    return toThread(post, comments)
+    return toThread(count ? { ...post, commentCount: count.comments } : post, comments)
   },
 
   readFeed: async (actor, { sort, community, limit }) => {
@@ -132,9 +150,21 @@ const createPostReads = (
       limit: Math.min(limit, limits.page.postsMax),
       cursor: null,
     }
-    return (await run(open().db, selectPosts(list))).map(toThreadPost)
+    return (await run(open().db, selectFeed(list, actor.at))).map(toThreadPost)
   },
+})
 
+/** Selects the posts of a feed, as of a time if there is one. */
+const selectFeed = (list: PostList, at: number | undefined): Statement<PostRow[]> => {
+  if (at === undefined) return selectPosts(list)
+  return list.sort === 'hot' ? selectHotPostsThen(list, at) : selectPostsThen(list, at)
+}
+
+const createOwnReads = (
+  open: () => ActionContext,
+): Part<
+  'discover' | 'readProfile' | 'readCommunity' | 'readInbox' | 'readBudgets' | 'findAnswer'
+> => ({
   discover: async (actor, { communities, keywords, ageMsMax, limit }) => {
     const { db, clock } = open()
     const now = clock.now()
@@ -150,11 +180,7 @@ const createPostReads = (
     }
     return (await run(db, selectDiscoveredFor(actor.accountId, discovery))).map(toThreadPost)
   },
-})
 
-const createOwnReads = (
-  open: () => ActionContext,
-): Part<'readProfile' | 'readCommunity' | 'readInbox' | 'readBudgets' | 'findAnswer'> => ({
   readProfile: async (_actor, name) => {
     const account = await run(open().db, selectAccountByName({ name: name.replace(/^@/, '') }))
     if (!account) throw notFound('account')

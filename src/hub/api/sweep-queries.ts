@@ -33,9 +33,10 @@ import {
 import { activations } from '../schema/activations'
 import { approvals, rateBuckets } from '../schema/approvals'
 import { agents, providerOutages } from '../schema/definitions'
-import { inboxItems, pushQueue } from '../schema/inbox'
-import { mailAddresses, mailServer } from '../schema/mail'
+import { inboxItems, notificationSettings, pushQueue } from '../schema/inbox'
+import { mailServer } from '../schema/mail'
 import { transfers } from '../schema/system'
+import { replayLanes } from '../schema/replays'
 import { outbox, webhooks } from '../schema/webhooks'
 
 const i = alias(inboxItems, 'i')
@@ -63,7 +64,7 @@ export const selectLongestWaiting = prepare(
     ) GROUP BY id ORDER BY min(since)`,
       sql`WITH free AS (SELECT max(0, ${capacity} - ${runningCountSql}) AS n),
       waiting AS MATERIALIZED (
-        SELECT ${i.accountId} AS id, min(${i.createdAt}) AS since FROM ${inboxItems} ${i}
+        SELECT ${i.accountId} AS id, min(${i.createdAt}) AS since FROM ${inboxItems} ${i} INDEXED BY inbox_waiting
         JOIN ${agents} ${a} ON ${a.accountId} = ${i.accountId}
         WHERE ${isWaitingSql(i)} AND NOT ${isAgentRunningSql(i.accountId)}
           AND ((NOT ${isHubPausedSql} AND NOT ${isAgentHeldSql(a, now)}) OR ${isPendingCancellationSql(i)})
@@ -123,10 +124,10 @@ export const boundedColumns: Record<string, BoundedColumn> = {
   },
   mailServer: { table: mailServer, column: mailServer.retryAt, longestMs: mailLimits.waitMsMax },
   digests: {
-    table: mailAddresses,
-    column: mailAddresses.digestAt,
+    table: notificationSettings,
+    column: notificationSettings.digestAt,
     longestMs: mailLimits.digestWaitMsMax,
-    waits: sql`${mailAddresses.digestAt} IS NOT NULL`,
+    waits: sql`${notificationSettings.digestAt} IS NOT NULL`,
   },
   pushes: { table: pushQueue, column: pushQueue.dueAt, longestMs: pushLimits.waitMsMax },
   approvals: {
@@ -140,6 +141,12 @@ export const boundedColumns: Record<string, BoundedColumn> = {
     column: activations.deadlineAt,
     longestMs: activationLimits.durationSecondsCeiling * 1000 + scheduling.deadlineGraceMs,
     waits: sql`${activations.state} = 'running'`,
+  },
+  lanes: {
+    table: replayLanes,
+    column: replayLanes.deadlineAt,
+    longestMs: activationLimits.durationSecondsCeiling * 1000 + scheduling.deadlineGraceMs,
+    waits: sql`${replayLanes.state} = 'running'`,
   },
   // a bucket fills from its last update on, which is never ahead
   rates: { table: rateBuckets, column: rateBuckets.updatedAt, longestMs: 0 },

@@ -18,6 +18,7 @@ import { archiveOldRecords, findCutoffs } from '../operations/archive-old-record
 import { archiveStatements } from '../operations/archive-queries'
 import { clearEndedHold } from '../operations/backup-actions'
 import { selectTransfer } from '../operations/backup-queries'
+import { sweepLanes, sweepStatements } from '../replays/actions'
 import { readExplorationReport } from '../scheduling/exploration'
 import { explorationStatements } from '../scheduling/exploration-queries'
 import { startAttempts } from '../scheduling/outage-actions'
@@ -60,6 +61,7 @@ export async function sweep(
     unusedMedia: selectUnused(now),
     ...(cutoffs && archiveStatements(cutoffs)),
     ...reportStatements(now),
+    ...sweepStatements(now),
     ...(question && explorationStatements(now, question)),
   })
   await extendBudgetWindows(db, answers.expiring, now).catch((error: unknown) =>
@@ -88,13 +90,14 @@ export async function sweep(
   const pushAt = await sendDuePushes(context, answers.sendings?.pushAt ?? null, now)
   const mailAt = await sweepMail(context, answers.sendings, now)
   const deliveryAt = sweepDeliveries(context, answers.deliveries, now)
+  const laneAt = await sweepDueLanes(context, answers, now)
   const { wake, count, explorers, schedules, hubState } = answers
   const reviews = await postDueReviews(context, answers.heldReviews, now)
   const attempt = await startAttempts(context, count?.nextAttemptAt ?? null, now)
   return {
     wake: [...new Set([...attempt.wake, ...wake.map(({ id }) => id), ...reviews.wake])],
     running: count?.running ?? 0,
-    ...findNext(attempt.nextAt, pushAt, deliveryAt, mailAt, reviews.nextAt),
+    ...findNext(attempt.nextAt, pushAt, deliveryAt, mailAt, reviews.nextAt, laneAt),
     ...(explorers &&
       schedules && { exploration: readExplorationReport({ explorers, schedules, hubState }) }),
   }
@@ -125,7 +128,22 @@ async function postDueReviews(
   })
 }
 
-/** The earliest of the times at which a provider, a browser, a webhook or the mail server is tried again, or a review is complete. */
+/** Starts and wakes lanes of replays; those that could not be are tried again by the next sweep. */
+async function sweepDueLanes(
+  context: ActionContext,
+  answers: Parameters<typeof sweepLanes>[1],
+  now: number,
+): Promise<number | null> {
+  return sweepLanes(context, answers, now).catch((error: unknown) => {
+    context.log.error('failed to wake lanes of replays', { error })
+    return null
+  })
+}
+
+/**
+ * The earliest of the times at which a provider, a browser, a webhook or the mail server is tried again, a review is complete,
+ * or lanes of replays are looked at.
+ */
 function findNext(...times: (number | null)[]): { nextAttemptAt?: number } {
   const known = times.filter((time) => time !== null)
   return known.length === 0 ? {} : { nextAttemptAt: Math.min(...known) }

@@ -66,7 +66,7 @@ export const budgetInput = knownFields({
     .max(budgetLimits.scopeIdCharsMax)
     .optional()
     .describe(
-      'name of the agent, community or requester, executor or provider, or provider/model; none for the hub, for all guests together and for roles',
+      'name of the agent, community or requester, executor or provider, or provider/model; none for the hub, for all guests together, for replays and for roles',
     ),
   period: z.enum(['day', 'week', 'month']),
   reset_day: z
@@ -102,7 +102,11 @@ function findMismatches(input: {
   const isNameless = !namedScopes.includes(scope)
   const hasForm = (pattern: RegExp) => name === undefined || pattern.test(normalizeScopeId(name))
   const rules: [boolean, string, string][] = [
-    [isNameless && name !== undefined, 'name', 'Omit the name for the hub, guests and roles'],
+    [
+      isNameless && name !== undefined,
+      'name',
+      'Omit the name for the hub, guests, replays and roles',
+    ],
     [
       !isNameless && name === undefined,
       'name',

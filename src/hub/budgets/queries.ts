@@ -14,7 +14,7 @@ import {
   writeChanges,
 } from '../../shared/db/statement'
 import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
-import type { AccountId, BudgetId } from '../../shared/ids'
+import type { AccountId, ActivationId, BudgetId } from '../../shared/ids'
 import {
   isTooLittleSql,
   type LimitColumns,
@@ -38,9 +38,12 @@ import {
   partOfAccountSql,
   paysForSql,
   reservedSql,
+  type Spender,
   shareSql,
   spenderOf,
   spentBy,
+  toLaneSpender,
+  usageSpender,
   usageSpendersSql,
 } from '../rules/payers-sql'
 import { accounts } from '../schema/accounts'
@@ -54,6 +57,7 @@ import {
 } from '../schema/budgets'
 import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
+import { replayLanes } from '../schema/replays'
 import type { Window } from './forecast'
 import { type BudgetChange, toColumns } from './inputs'
 import { currentWindowSql, levelFields, statusFields } from './page-queries'
@@ -120,11 +124,38 @@ export const writeAccountSums = (sums: SQL, mode: 'add' | 'set'): Statement<void
 /** A budget of a role in the conditions of `updateAlerts`. */
 const roleBudget = b
 
-/** The windows of the payers of a running activation, for `updateAlerts`; its row is `x`. */
-export const payersOfRun = (activationId: SQLWrapper) => ({
+/** What spends money while it runs, as `x`: runs, or the lanes of replays. */
+export interface SpendingTable {
+  from: SQL
+  row: Omit<Spender, 'isReplay' | 'models'> & Record<'id' | 'state' | 'reservedAt', SQLWrapper>
+  task: SQLWrapper
+  postId: SQLWrapper
+  /** Whether the budgets of replays pay for it, too. */
+  isReplay?: SQL
+}
+
+const l = alias(replayLanes, 'x')
+
+export const spendingRuns: SpendingTable = {
   from: sql`${activations} ${x}`,
-  condition: (accountId: SQLWrapper) => sql`${x.id} = ${activationId} AND ${x.state} = 'running'
-    AND ${accountId} IN (SELECT key FROM json_each(${x.payers}))`,
+  row: x,
+  task: x.task,
+  postId: x.postId,
+}
+
+export const spendingLanes: SpendingTable = {
+  from: sql`${replayLanes} ${l}`,
+  row: l,
+  task: sql.raw("'replay'"),
+  postId: sql.raw('NULL'),
+  isReplay: sql.raw('1'),
+}
+
+/** The windows of the payers of what runs, for `updateAlerts`; its row is `x`. */
+export const payersOf = ({ from, row }: SpendingTable, id: SQLWrapper) => ({
+  from,
+  condition: (accountId: SQLWrapper) => sql`${row.id} = ${id} AND ${row.state} = 'running'
+    AND ${accountId} IN (SELECT key FROM json_each(${row.payers}))`,
 })
 
 /**
@@ -175,7 +206,7 @@ const recountAccounts = (usage: SQL, isRecounted: SQL): Statement<void>[] => [
   ),
 ]
 
-const l = alias(budgetLevels, 'l')
+const level = alias(budgetLevels, 'l')
 
 /** Marks the budgets `b` of `rest` for the next report. */
 const markSql = (rest: SQL): Statement<void> =>
@@ -204,8 +235,8 @@ export const markChanged = (condition: SQL): Statement<void> =>
 export const markCrossed = (of: { from?: SQL; condition: SQL; at: SQL }): Statement<void> =>
   markSql(sql`FROM ${of.from ? sql`${of.from} CROSS JOIN ` : undefined}${budgets} ${b}
     CROSS JOIN ${budgetWindows} ${w} ON ${w.budgetId} = ${b.id} AND ${w.startsAt} = ${lastStartSql(b.id, of.at)}
-    LEFT JOIN ${budgetLevels} ${l} ON ${l.budgetId} = ${b.id} AND ${l.startsAt} = ${w.startsAt}
-    WHERE ${of.condition} AND ${isSharedScopeSql(b)} AND coalesce(${l.level}, 0) < ${levelSql(b, w, neededSql(b, w))}`)
+    LEFT JOIN ${budgetLevels} ${level} ON ${level.budgetId} = ${b.id} AND ${level.startsAt} = ${w.startsAt}
+    WHERE ${of.condition} AND ${isSharedScopeSql(b)} AND coalesce(${level.level}, 0) < ${levelSql(b, w, neededSql(b, w))}`)
 
 /**
  * The start of the window that counts what is spent at a time. Without a current window the last
@@ -313,12 +344,12 @@ const recountWindows = prepare(({ windows }: Params<{ windows: string }>) =>
       { spentMicrousd: sql`new.microusd`, spentTokens: sql`new.tokens` },
       sql`FROM (
           SELECT ${w.budgetId} AS budget_id, ${w.startsAt} AS starts_at,
-            coalesce(sum(${shareSql(b, spenderOf('u'), sql`u.cost_microusd`)}), 0) AS microusd,
-            coalesce(sum(${shareSql(b, spenderOf('u'), sql`(u.input_tokens + u.output_tokens)`)}), 0) AS tokens
+            coalesce(sum(${shareSql(b, usageSpender, sql`u.cost_microusd`)}), 0) AS microusd,
+            coalesce(sum(${shareSql(b, usageSpender, sql`(u.input_tokens + u.output_tokens)`)}), 0) AS tokens
           FROM ${budgetWindows} ${w} CROSS JOIN ${budgets} ${b} ON ${b.id} = ${w.budgetId}
           LEFT JOIN ${usageSpendersSql} u ON u.created_at >= ${w.startsAt}
             AND u.created_at < coalesce(${nextStartSql()}, ${sql.raw(String(Number.MAX_SAFE_INTEGER))})
-            AND ${paysForSql(b, spenderOf('u'))}
+            AND ${paysForSql(b, usageSpender)}
           WHERE ${isListedSql(windows)}
           GROUP BY ${w.budgetId}, ${w.startsAt}) AS new
         WHERE ${budgetWindows.budgetId} = new.budget_id AND ${budgetWindows.startsAt} = new.starts_at`,
@@ -367,6 +398,19 @@ const scopedFields = {
   endsAt: number(sql`coalesce(${w.endsAt}, 0)`),
 }
 
+/** `FROM` the budgets that a table `ask` spends from, with the spending of their current windows. */
+const fromScopedSql = (
+  ask: SQL,
+  spender: Spender,
+  now: Params<{ now: number }>['now'],
+): SQL => sql`FROM (${ask}) ask
+    CROSS JOIN ${budgets} ${b} ON ${mayPayForSql(b, spender)}
+    ${joinHoldersSql(b, spender.payers)}
+    ${currentWindowSql(now)}
+    ${joinAccountWindowSql(w)}
+    WHERE ${isLimitingSql(b)}
+    ORDER BY ${b.scope} <> 'hub', ${b.scope}, ${b.scopeId}, ${b.id}, ${holder.id}`
+
 /**
  * Selects the budgets that an agent spends from, with spending in the current window and reservations
  * of running activations. These are the budgets of its running activation, or of any that it could
@@ -378,20 +422,31 @@ export const selectBudgetsInScope = prepare(
     const x = alias(activations, 'x')
     return manySql(
       scopedFields,
-      sql`FROM (SELECT me.id AS agent_id, ${x.communityId} AS community_id,
+      fromScopedSql(
+        sql`SELECT me.id AS agent_id, ${x.communityId} AS community_id,
         coalesce(${x.models}, ${agentModelsSql(g)}, '[]') AS models,
         coalesce(${x.requesters}, '[]') AS requesters, coalesce(${x.payers}, '{}') AS payers,
         coalesce(${x.isForGuest}, 0) AS is_for_guest
       FROM (SELECT ${agentId} AS id) me LEFT JOIN ${agents} ${g} ON ${g.accountId} = me.id
-      LEFT JOIN ${activations} ${x} ON ${x.agentId} = me.id AND ${x.state} = 'running') ask
-    CROSS JOIN ${budgets} ${b} ON ${mayPayForSql(b, spenderOf('ask'))}
-    ${joinHoldersSql(b, spenderOf('ask').payers)}
-    ${currentWindowSql(now)}
-    ${joinAccountWindowSql(w)}
-    WHERE ${isLimitingSql(b)}
-    ORDER BY ${b.scope} <> 'hub', ${b.scope}, ${b.scopeId}, ${b.id}, ${holder.id}`,
+      LEFT JOIN ${activations} ${x} ON ${x.agentId} = me.id AND ${x.state} = 'running'`,
+        spenderOf('ask'),
+        now,
+      ),
     )
   },
+)
+
+/** Selects the same of a lane of a replay. */
+export const selectBudgetsOfLane = prepare(
+  ({ laneId, now }: Params<{ laneId: ActivationId; now: number }>) =>
+    manySql(
+      scopedFields,
+      fromScopedSql(
+        sql`SELECT * FROM ${replayLanes} ${l} WHERE ${l.id} = ${laneId}`,
+        toLaneSpender(spenderOf('ask')),
+        now,
+      ),
+    ),
 )
 
 /** Selects the existing budget with the same scope, period and creator as a new one. */

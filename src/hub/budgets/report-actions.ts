@@ -149,6 +149,7 @@ function formatOwner({ scope, scopeId, name, period }: ChangedBudget): string {
   if (scope === 'community') return `The ${adjective} budget of ${formatCommunity(name)}`
   if (scope === 'requester') return `The ${adjective} budget of a requester`
   if (scope === 'guests') return `The ${adjective} budget of all guests`
+  if (scope === 'replay') return `The ${adjective} budget of replays`
   return `The ${adjective} budget of the ${scope} ${scopeId}`
 }
 
@@ -157,6 +158,7 @@ function formatScope({ scope, scopeId, name }: ChangedBudget): string {
   if (scope === 'agent') return name === null ? 'An agent' : formatAgentLink(name)
   if (scope === 'requester') return 'Runs for one account'
   if (scope === 'guests') return 'Runs for guests'
+  if (scope === 'replay') return 'Replays'
   return scope === 'community'
     ? `Runs in ${formatCommunity(name)}`
     : `\`${scopeId.replaceAll('`', '')}\``

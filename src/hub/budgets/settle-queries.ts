@@ -14,6 +14,7 @@ import {
   joinHoldersSql,
   paysForSql,
   providerSql,
+  type Spender,
   shareSql,
   spenderOf,
   spentBy,
@@ -33,7 +34,10 @@ import {
   changedBudget,
   lastStartSql,
   markCrossed,
-  payersOfRun,
+  payersOf,
+  type SpendingTable,
+  spendingLanes,
+  spendingRuns,
   updateAlerts,
   writeAccountSums,
 } from './queries'
@@ -58,72 +62,91 @@ export const unsettledSql = ({ activationId, usage }: ReportedUsage): SQL => sql
   SELECT coalesce(sum(u.value ->> 'costMicrousd'), 0) AS microusd
   FROM json_each(${usage}) u WHERE ${isUnsettledSql(activationId)}`
 
-/** `FROM` the calls `u` of the running activation `x` that are not settled yet, and a further table. */
-const fromUnsettledSql = ({ activationId, usage }: ReportedUsage, further?: SQL): SQL => sql`
-  FROM ${activations} ${x}, json_each(${usage}) u${further}
-  WHERE ${x.id} = ${activationId} AND ${x.state} = 'running' AND ${isUnsettledSql(activationId)}`
-
 type Settlement = Params<{ activationId: ActivationId; usage: string; now: number }>
 
-/** The time at which a call counts: not before its activation was last admitted. */
-const countedAtSql = (now: Settlement['now']): SQL => sql`max(${now}, ${x.reservedAt})`
+/** `FROM` the calls `u` of what runs, `x`, that are not settled yet, and a further table. */
+const fromUnsettledSql = (
+  { from, row }: SpendingTable,
+  { activationId, usage }: ReportedUsage,
+  further?: SQL,
+): SQL => sql`
+  FROM ${from}, json_each(${usage}) u${further}
+  WHERE ${row.id} = ${activationId} AND ${row.state} = 'running' AND ${isUnsettledSql(activationId)}`
+
+/** The time at which a call counts: not before what runs was last admitted. */
+const countedAtSql = ({ row }: SpendingTable, now: Settlement['now']): SQL =>
+  sql`max(${now}, ${row.reservedAt})`
+
+/** What a call has of the run that made it, as columns of a spender. */
+const columnsOfRunSql = (of: SpendingTable, now: Settlement['now']): SQL => sql`
+  ${countedAtSql(of, now)} AS at, ${of.row.agentId} AS agent_id, ${of.row.communityId} AS community_id,
+    ${of.row.requesters}, ${of.row.payers}, ${of.row.isForGuest}`
 
 /** Selects the calls that are not settled yet, as spenders. */
-const callsSql = (v: Settlement): SQL => sql`
-  SELECT ${countedAtSql(v.now)} AS at, ${x.agentId} AS agent_id, ${x.communityId} AS community_id,
-    ${x.requesters}, ${x.payers}, ${x.isForGuest}, json_array(u.value ->> 'model') AS models,
+const callsSql = (of: SpendingTable, v: Settlement): SQL => sql`
+  SELECT ${columnsOfRunSql(of, v.now)}, json_array(u.value ->> 'model') AS models,
     u.value ->> 'costMicrousd' AS microusd, (u.value ->> 'inputTokens') + (u.value ->> 'outputTokens') AS tokens
-  ${fromUnsettledSql(v)}`
+  ${fromUnsettledSql(of, v)}`
 
-const chargeWindows = prepare((v: Settlement) =>
-  write(
-    updateSet(
-      budgetWindows,
-      {
-        spentMicrousd: sql`${budgetWindows.spentMicrousd} + new.microusd`,
-        spentTokens: sql`${budgetWindows.spentTokens} + new.tokens`,
-      },
-      sql`FROM (
+/** The columns of `callsSql c`. */
+const toCallSpender = ({ isReplay }: SpendingTable): Spender => ({
+  ...spenderOf('c'),
+  ...(isReplay && { isReplay }),
+})
+
+const prepareChargeWindows = (of: SpendingTable) =>
+  prepare((v: Settlement) => {
+    const call = toCallSpender(of)
+    return write(
+      updateSet(
+        budgetWindows,
+        {
+          spentMicrousd: sql`${budgetWindows.spentMicrousd} + new.microusd`,
+          spentTokens: sql`${budgetWindows.spentTokens} + new.tokens`,
+        },
+        sql`FROM (
           SELECT ${b.id} AS id, ${lastStartSql(b.id, sql`c.at`)} AS starts_at,
-            sum(${shareSql(b, spenderOf('c'), sql`c.microusd`)}) AS microusd,
-            sum(${shareSql(b, spenderOf('c'), sql`c.tokens`)}) AS tokens
-          FROM (${callsSql(v)}) c
-          CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, spenderOf('c'))}
+            sum(${shareSql(b, call, sql`c.microusd`)}) AS microusd,
+            sum(${shareSql(b, call, sql`c.tokens`)}) AS tokens
+          FROM (${callsSql(of, v)}) c
+          CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, call)}
           GROUP BY ${b.id}) AS new
         WHERE ${budgetWindows.budgetId} = new.id AND ${budgetWindows.startsAt} = new.starts_at`,
-    ),
-  ),
-)
+      ),
+    )
+  })
 
-/** Marks the budgets of a running activation's calls that have crossed a threshold. */
-const markCharged = prepare((v: Settlement) =>
-  markCrossed({
-    from: sql`(SELECT ${countedAtSql(v.now)} AS at, ${x.agentId} AS agent_id, ${x.communityId} AS community_id,
-        ${x.requesters}, ${x.payers}, ${x.isForGuest}, (SELECT json_group_array(DISTINCT u.value ->> 'model') FROM json_each(${v.usage}) u) AS models
-      FROM ${activations} ${x} WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'running') c`,
-    condition: paysForSql(changedBudget, spenderOf('c')),
-    at: sql`c.at`,
-  }),
-)
+/** Marks the budgets of the calls that have crossed a threshold. */
+const prepareMarkCharged = (of: SpendingTable) =>
+  prepare((v: Settlement) =>
+    markCrossed({
+      from: sql`(SELECT ${columnsOfRunSql(of, v.now)}, (SELECT json_group_array(DISTINCT u.value ->> 'model') FROM json_each(${v.usage}) u) AS models
+      FROM ${of.from} WHERE ${of.row.id} = ${v.activationId} AND ${of.row.state} = 'running') c`,
+      condition: paysForSql(changedBudget, toCallSpender(of)),
+      at: sql`c.at`,
+    }),
+  )
 
 /** Charges the windows that the payers have in the budgets of their roles. */
-const chargeAccounts = prepare((v: Settlement) =>
-  writeAccountSums(
-    accountSumsSql(sql`(${callsSql(v)}) c`, {
-      requesters: sql`c.requesters`,
-      payers: sql`c.payers`,
-      at: sql`c.at`,
-      microusd: sql`c.microusd`,
-      tokens: sql`c.tokens`,
-    }),
-    'add',
-  ),
-)
+const prepareChargeAccounts = (of: SpendingTable) =>
+  prepare((v: Settlement) =>
+    writeAccountSums(
+      accountSumsSql(sql`(${callsSql(of, v)}) c`, {
+        requesters: sql`c.requesters`,
+        payers: sql`c.payers`,
+        at: sql`c.at`,
+        microusd: sql`c.microusd`,
+        tokens: sql`c.tokens`,
+      }),
+      'add',
+    ),
+  )
 
-/** Marks the payers of a running activation that have used up the budget of their role. */
-const markAccounts = prepare((v: Settlement) =>
-  updateAlerts({ ...payersOfRun(v.activationId), at: countedAtSql(v.now) }),
-)
+/** Marks the payers that have used up the budget of their role. */
+const prepareMarkAccounts = (of: SpendingTable) =>
+  prepare((v: Settlement) =>
+    updateAlerts({ ...payersOf(of, v.activationId), at: countedAtSql(of, v.now) }),
+  )
 
 /** What `usage_days` adds up, as SQL over the calls `u`. */
 const sums = {
@@ -139,47 +162,55 @@ const sums = {
 }
 
 /** Adds the calls to the days of every scope that they belong to; '' stands for none. */
-const countDays = prepare((v: Settlement) => {
-  const model = sql`u.value ->> 'model'`
-  const scopes = sql`json_array(json_array('hub', ''), json_array('agent', ${x.agentId}),
+const prepareCountDays = (of: SpendingTable) =>
+  prepare((v: Settlement) => {
+    const model = sql`u.value ->> 'model'`
+    const { agentId, communityId } = of.row
+    const scopes = sql`json_array(json_array('hub', ''), json_array('agent', ${agentId}),
     json_array('executor', u.value ->> 'executor'), json_array('provider', ${providerSql(sql`(${model})`)}),
-    json_array('model', ${model}), json_array('task', ${x.task}), json_array('community', ${x.communityId}))`
-  const columns = Object.keys(sums).map((name) => usageDays[name as keyof typeof sums])
-  return write(
-    insertSelect(
-      usageDays,
-      {
-        scope: sql`s.value ->> 0`,
-        scopeId: sql`coalesce(s.value ->> 1, '')`,
-        // D1 binds a number as REAL, whose quotient would be a fraction
-        day: sql`cast(${countedAtSql(v.now)} AS INTEGER) / 86400000`,
-        ...sums,
-      },
-      sql`${fromUnsettledSql(v, sql`, json_each(${scopes}) s`)}
+    json_array('model', ${model}), json_array('task', ${of.task}), json_array('community', ${communityId}))`
+    const columns = Object.keys(sums).map((name) => usageDays[name as keyof typeof sums])
+    return write(
+      insertSelect(
+        usageDays,
+        {
+          scope: sql`s.value ->> 0`,
+          scopeId: sql`coalesce(s.value ->> 1, '')`,
+          // D1 binds a number as REAL, whose quotient would be a fraction
+          day: sql`cast(${countedAtSql(of, v.now)} AS INTEGER) / 86400000`,
+          ...sums,
+        },
+        sql`${fromUnsettledSql(of, v, sql`, json_each(${scopes}) s`)}
         GROUP BY 1, 2, 3
         ON CONFLICT (scope, day, scope_id) DO UPDATE SET ${addExcludedSql(columns)}`,
-    ),
-  )
-})
+      ),
+    )
+  })
+
+const prepareSettlement = (of: SpendingTable) => [
+  prepareChargeWindows(of),
+  prepareChargeAccounts(of),
+  prepareMarkCharged(of),
+  prepareMarkAccounts(of),
+  prepareCountDays(of),
+]
+
+const settlements = {
+  runs: prepareSettlement(spendingRuns),
+  lanes: prepareSettlement(spendingLanes),
+}
 
 /**
- * Returns the statements that charge the calls of a running activation to every budget that pays for
- * them and count them in the days of usage. Only calls without a usage event are charged and counted:
+ * Returns the statements that charge the calls of a running activation, or of a running lane of a replay, to every budget
+ * that pays for them and count them in the days of usage. Only calls without a usage event are charged and counted:
  * run these before the statement that inserts the usage events, in the same batch.
  *
  * @param spent `usage` is a JSON list with one report of each call
  */
-export const settleUsage = (spent: {
-  activationId: ActivationId
-  usage: string
-  now: number
-}): Statement<void>[] => [
-  chargeWindows(spent),
-  chargeAccounts(spent),
-  markCharged(spent),
-  markAccounts(spent),
-  countDays(spent),
-]
+export const settleUsage = (
+  spent: { activationId: ActivationId; usage: string; now: number },
+  by: keyof typeof settlements,
+): Statement<void>[] => settlements[by].map((toStatement) => toStatement(spent))
 
 const w = alias(budgetWindows, 'w')
 
@@ -256,7 +287,7 @@ const markRefusing = prepare((v: Params<Refusal>) =>
 
 /** Marks the payers for whom a budget of their role is critical since it refused the call. */
 const markRefusedAccounts = prepare((v: Params<Refusal>) =>
-  updateAlerts({ ...payersOfRun(v.activationId), at: sql`${v.now}` }),
+  updateAlerts({ ...payersOf(spendingRuns, v.activationId), at: sql`${v.now}` }),
 )
 
 /**

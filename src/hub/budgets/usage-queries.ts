@@ -15,7 +15,7 @@ import type { AccountId } from '../../shared/ids'
 import type { AccountKind } from '../contract/hub'
 import { usageArchivedBeforeSql } from '../operations/archive-queries'
 import type { ArchivedRecords } from '../operations/archive-view'
-import { paysForSql, shareSql, spenderOf, usageSpendersSql } from '../rules/payers-sql'
+import { paysForSql, shareSql, usageSpender, usageSpendersSql } from '../rules/payers-sql'
 import { isShownSql } from '../rules/readable-sql'
 import { accounts } from '../schema/accounts'
 import { archiveFiles } from '../schema/audit'
@@ -390,9 +390,9 @@ const differencesSql = sql`(SELECT * FROM (
     coalesce(e.microusd, 0) AS microusd, coalesce(e.tokens, 0) AS tokens
   FROM ${budgetWindows} ${w} LEFT JOIN (
     SELECT ${b.id} AS budget_id, ${lastStartSql(b.id, sql`u.created_at`)} AS starts_at,
-      sum(${shareSql(b, spenderOf('u'), sql`u.cost_microusd`)}) AS microusd,
-      sum(${shareSql(b, spenderOf('u'), sql`(u.input_tokens + u.output_tokens)`)}) AS tokens
-    FROM ${usageSpendersSql} u CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, spenderOf('u'))}
+      sum(${shareSql(b, usageSpender, sql`u.cost_microusd`)}) AS microusd,
+      sum(${shareSql(b, usageSpender, sql`(u.input_tokens + u.output_tokens)`)}) AS tokens
+    FROM ${usageSpendersSql} u CROSS JOIN ${budgets} ${b} ON ${paysForSql(b, usageSpender)}
     GROUP BY 1, 2) e ON e.budget_id = ${w.budgetId} AND e.starts_at = ${w.startsAt}
   WHERE ${w.spentMicrousd} <> coalesce(e.microusd, 0) OR ${w.spentTokens} <> coalesce(e.tokens, 0)
   UNION ALL

@@ -16,6 +16,7 @@ export const scopeLabels = {
   community: 'Community',
   requester: 'Requester',
   guests: 'All guests',
+  replay: 'Replays',
   'role:member': 'Each member',
   'role:guest': 'Each guest',
 } as const satisfies Record<Scope, string>
@@ -28,6 +29,7 @@ export const formatPayers = (budgets: readonly { scope: Scope; name: string | nu
 const ownerLabels: Partial<Record<Scope, string>> = {
   hub: 'the hub',
   guests: 'all guests',
+  replay: 'replays',
   'role:member': 'each member',
   'role:guest': 'each guest',
 }
@@ -67,6 +69,7 @@ export const scopeOptions = {
   'role:member': scopeLabels['role:member'],
   'role:guest': scopeLabels['role:guest'],
   guests: scopeLabels.guests,
+  replay: scopeLabels.replay,
   hub: scopeLabels.hub,
 } satisfies Record<Scope, string>
 
@@ -103,6 +106,7 @@ export const explorationLabels: Record<Scope, string> = {
   community: 'exploration in this community',
   requester: 'exploration by agents of this account',
   guests: 'nothing',
+  replay: 'nothing',
   'role:member': 'exploration by agents of that member',
   'role:guest': 'nothing',
 }
@@ -116,6 +120,7 @@ export const spendingLabels: Record<Scope, string> = {
   community: 'Agents can’t spend more in this community',
   requester: 'Agents can’t spend more for this account',
   guests: 'Agents can’t spend more for guests',
+  replay: 'Runs can’t be replayed',
   'role:member': 'Agents can’t spend more for a member who has used this up',
   'role:guest': 'Agents can’t spend more for a guest who has used this up',
 }
@@ -128,6 +133,7 @@ export const nameHints: Record<string, string> = {
   model: 'Enter a model as provider/model, such as openai/gpt-6-sol.',
   requester: 'Enter the name of an account on this hub, such as mira.',
   guests: 'All guests share this budget. Leave this empty, or choose another scope.',
+  replay: 'All replays share this budget. Leave this empty, or choose another scope.',
   'role:member': 'Every member gets this budget. Leave this empty, or choose Requester.',
   'role:guest': 'Every guest gets this budget. Leave this empty, or choose Requester.',
   community: 'Enter the name of a community on this hub, such as general.',

@@ -19,7 +19,12 @@ import { unfiltered } from '../database/unfiltered-sql'
 import { changeStatements, type DeletionRefusal, deletionStatements } from '../inbox/stop-queries'
 import { type IndexedText, renderText } from '../markdown/render-text'
 import { seenImagesSql } from '../media/queries'
-import { commentThenFields, couldReadSql, joinCommentThenSql } from '../rules/as-it-was-sql'
+import {
+  commentThenFields,
+  couldReadSql,
+  joinCommentThenSql,
+  wasShownSql,
+} from '../rules/as-it-was-sql'
 import { isUntrustedCommentSql } from '../rules/people-sql'
 import { canReadPostSql, canReadSql, isPostReadableSql } from '../rules/readable-sql'
 import { hasPageSql, isCommentShownSql } from '../rules/shown-sql'
@@ -219,6 +224,19 @@ export const selectThreadThen = prepare(
       { id: p.id },
       sql`FROM ${posts} ${p} WHERE ${p.id} = ${id} AND ${p.createdAt} <= ${at} AND ${hasPageSql(p)}
         AND ${couldReadSql(p.communityId, reader, at)}`,
+    ),
+)
+
+const counted = alias(comments, 'counted')
+
+/** Counts the comments of a thread as of a time. */
+export const countCommentsThen = prepare(
+  ({ id, reader, at }: Params<{ id: string; reader: Reader; at: number }>) =>
+    oneSql(
+      { comments: sql<number>`count(*)` },
+      sql`FROM ${comments} ${counted} JOIN ${posts} ${p} ON ${p.id} = ${counted.postId}
+        WHERE ${counted.postId} = ${id} AND ${counted.createdAt} <= ${at} AND ${isCommentShownSql(counted)}
+          AND ${wasShownSql({ postId: counted.postId, commentId: counted.id }, at)} AND ${couldReadSql(p.communityId, reader, at)}`,
     ),
 )
 

@@ -174,7 +174,7 @@ export interface ParkRequest {
   /** Usage of all model calls so far; calls settled by an earlier park are ignored. */
   usage: Usage[]
   tools: string[]
-  /** JSON of the trace so far; at most 512 KiB. */
+  /** The record of the run so far, as JSON; at most 8 MiB. */
   trace: string
   model: string
 }
@@ -360,7 +360,7 @@ export interface CommitRequest {
   /** Absent when the activation's record is lost. */
   counters?: ActivationCounters
   audit: AuditEntry[]
-  /** JSON of the trace shown on the activation page; at most 512 KiB. */
+  /** The record of the run, as JSON; at most 8 MiB. */
   trace: string
   model: string
   /** The coding agent that worked on it; absent for a run of the hub itself. */

@@ -15,9 +15,10 @@ export interface BudgetStatus {
     | 'community'
     | 'requester'
     | 'guests'
+    | 'replay'
     | 'role:member'
     | 'role:guest'
-  /** Account id (of the account that spends, for a role), provider name, `provider/model` or community id; '' for the hub. */
+  /** Account id (of the account that spends, for a role), provider name, `provider/model` or community id; '' for the hub and for replays. */
   scopeId: string
   period: 'day' | 'week' | 'month'
   /** Shares of the limit at which the hub warns, pauses explorations, and refuses tasks. */

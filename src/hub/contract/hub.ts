@@ -21,6 +21,7 @@ import type {
 } from './calls'
 import type { SweepApi } from './exploration'
 import type { DefinitionChangeApi } from './models'
+import type { ReplayApi } from './replays'
 import type { CommunityPage, RunSummary, WatchSession } from './resources'
 import type { AccountKind, ClosedCommunity, Person, TextMark, Thread, ThreadPost } from './threads'
 
@@ -37,6 +38,7 @@ export type * from './budgets'
 export type * from './calls'
 export type * from './exploration'
 export type * from './models'
+export type * from './replays'
 export type * from './resources'
 export type * from './threads'
 
@@ -58,6 +60,11 @@ export interface Actor {
   confidence?: number
   /** The run has read untrusted text, so that what it writes is untrusted text. */
   hasReadUntrusted?: boolean
+  /**
+   * `search`, `readThread` and `readFeed` answer as of this time, in milliseconds, and without what the actor may not
+   * read today. The gateway gives such an actor no other method.
+   */
+  at?: number
 }
 
 export interface SearchHit extends TextMark {
@@ -88,6 +95,10 @@ interface SearchQuery {
   limit: number
 }
 
+/**
+ * The hub's API for tools. As of a time, scores, the order by votes and the comment counts of a feed are those of
+ * today, and a search finds the words of the texts of today.
+ */
 export interface ConversationApi {
   search(actor: Actor, query: SearchQuery): Promise<SearchHit[]>
   /** Throws NOT_FOUND. */
@@ -344,6 +355,7 @@ export type HubApi = ActivationApi &
   ConversationApi &
   GrantApi &
   ResourceApi &
+  ReplayApi &
   DefinitionChangeApi
 
 /**
@@ -453,4 +465,7 @@ export interface ArchiveStore {
    * @param range in bytes
    */
   get(key: string, range?: { offset: number; length: number }): Promise<Uint8Array | null>
+  /** Returns keys that begin with a prefix, at most 1,000. */
+  list(prefix: string): Promise<string[]>
+  delete(keys: string[]): Promise<void>
 }

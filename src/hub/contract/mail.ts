@@ -1,3 +1,5 @@
+import type { SentDelivery } from './triggers'
+
 /** A message to one person. */
 export interface MailMessage {
   /** The same for every attempt; the Message-ID is made of it. */
@@ -20,6 +22,20 @@ export interface MailResult {
   answer: string
 }
 
+/** An address that takes no mail any more, as a mail service reports it. */
+export interface Bounce {
+  address: string
+  /** As a sentence. */
+  reason: string
+  /** Milliseconds since the Unix epoch. */
+  at: number
+}
+
+/** A report of a mail service, which has what ends addresses. `late`: its signature is for another time. */
+export type BounceReport =
+  | { kind: 'valid'; bounces: Bounce[] }
+  | { kind: 'signature' | 'late' | 'malformed' }
+
 /** Sends mail. The hub passes text on, and never sees the login of the server. */
 export interface MailSender {
   /** Why this hub cannot send mail, as a sentence; null: it can. */
@@ -28,6 +44,10 @@ export interface MailSender {
   server: string | null
   /** The sender as it is shown. */
   from: string | null
+  /** The service that reports bounces, and why it cannot, as a sentence; null: what sends mail reports none. */
+  bounces: { service: string; problem: string | null } | null
+  /** Reads a report of that service; null when it cannot report. */
+  readBounces(report: SentDelivery, now: number): Promise<BounceReport | null>
   /** Returns a token that only this hub can make, for links in mail. The same purpose has the same token. */
   createToken(purpose: string): Promise<string>
   isToken(purpose: string, token: string): Promise<boolean>

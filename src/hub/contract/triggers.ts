@@ -3,8 +3,8 @@ export interface TriggerKey {
   id: string
   verify: 'standard' | 'github' | 'bearer'
   secretVersion: number
-  /** The secret before is accepted until then; null: it is not. */
-  oldSecretUntil: number | null
+  /** The secrets before are accepted until these times, the newest first. */
+  oldSecretsUntil: readonly number[]
 }
 
 /** A request to a trigger, as it arrived. */

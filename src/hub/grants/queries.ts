@@ -32,6 +32,7 @@ import { activations } from '../schema/activations'
 import { grantPolicies, rateBuckets } from '../schema/approvals'
 import { communities } from '../schema/communities'
 import { agents } from '../schema/definitions'
+import { replayLanes } from '../schema/replays'
 import {
   type Credential,
   type ViewerValues,
@@ -141,8 +142,16 @@ export const requestersSql = (ids: SQLWrapper, named: SQLWrapper): SQL<Requester
 const ownerOfRunSql = (payers: SQLWrapper): SQL => sql`iif(instr(${payers}, '"isOwner":1') > 0,
   (SELECT json_array(e.key) FROM json_each(${payers}) e WHERE e.value ->> 'isOwner'), '[]')`
 
+type OfRequesters = Record<'requesters', SQLWrapper>
+
+/** The requesters of a run and of a lane that replays it, as a JSON list: lines of the policy have to hold for all. */
+const bothSql = (run: OfRequesters, lane: OfRequesters): SQL => sql`(
+  SELECT json_group_array(value) FROM (
+    SELECT value FROM json_each(${run.requesters}) UNION SELECT value FROM json_each(${lane.requesters})))`
+
 const selectPolicyRow = prepare((v: Params<PolicyQuery>) => {
   const x = alias(activations, 'x')
+  const l = alias(replayLanes, 'l')
   const d = alias(grantPolicies, 'd')
   const o = alias(grantPolicies, 'o')
   const g = alias(agents, 'g')
@@ -151,14 +160,17 @@ const selectPolicyRow = prepare((v: Params<PolicyQuery>) => {
       .select({
         default: storedPolicyColumns(d),
         own: storedPolicyColumns(o),
-        requested: g.grants,
+        /** Of a lane of a replay, those of the definition that it runs. */
+        requested: sql<string[] | null>`coalesce(${l.grants}, ${g.grants})`.mapWith(
+          (json: string): string[] => JSON.parse(json),
+        ),
         toolsVersion: toolsVersionSql,
         requesters: requestersSql(
-          sql`coalesce(${x.requesters}, json_array(a.id))`,
+          sql`iif(${l.id} IS NULL, coalesce(${x.requesters}, json_array(a.id)), ${bothSql(x, l)})`,
           sql`coalesce(${o.named}, ${d.named}, '{}')`,
         ),
         owner: requestersSql(
-          ownerOfRunSql(sql`coalesce(${x.payers}, '')`),
+          ownerOfRunSql(sql`coalesce(${l.payers}, ${x.payers}, '')`),
           sql`coalesce(${o.named}, ${d.named}, '{}')`,
         ),
       })
@@ -166,9 +178,10 @@ const selectPolicyRow = prepare((v: Params<PolicyQuery>) => {
       .leftJoin(d, sql`${d.accountId} = '*'`)
       .leftJoin(o, sql`${o.accountId} = a.id`)
       .leftJoin(g, sql`${g.accountId} = a.id`)
+      .leftJoin(l, sql`${l.id} = ${v.activationId}`)
       .leftJoin(
         x,
-        sql`${x.id} = coalesce(
+        sql`${x.id} = coalesce(${l.activationId},
           (SELECT ${activations.id} FROM ${activations} WHERE ${activations.resumedBy} = ${v.activationId}),
           ${v.activationId})`,
       ),

@@ -176,6 +176,9 @@ export function toErrorResponse(c: Context<HubEnv>, error: unknown): Response {
     ...(appError.details ? { details: appError.details } : {}),
   }
   if (appError.code === 'UNAUTHORIZED') c.header('www-authenticate', 'Bearer')
+  if (appError.retryAfterMs !== null) {
+    c.header('retry-after', String(Math.max(1, Math.ceil(appError.retryAfterMs / 1_000))))
+  }
   return c.json(body, appError.status as ContentfulStatusCode)
 }
 

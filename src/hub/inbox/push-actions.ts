@@ -6,12 +6,12 @@ import { batch, run } from '../../shared/db/batch'
 import type { Statement } from '../../shared/db/statement'
 import { AppError, notFound } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
-import { describeZone, findFirst, isTimezone, readOffsets } from '../../shared/local-time'
+import { findFirst, readOffsets } from '../../shared/local-time'
 import { commentPath, postPath } from '../../shared/paths'
 import { shownText } from '../../shared/texts'
 import type { PushMessage, PushResult } from '../contract/push'
 import type { ActionContext } from '../database/action-context'
-import { type PushKind, pushKinds } from '../schema/inbox'
+import type { NotificationKind } from '../schema/inbox'
 import { guardAccess, hashAdminKey } from '../viewers/queries'
 import {
   claimDue,
@@ -21,13 +21,11 @@ import {
   deleteDevice,
   deleteOwnDevice,
   insertDevice,
-  type PushSettings,
   postpone,
   recordSent,
   selectClaimed,
   selectDevice,
   selectNextDue,
-  upsertPushSettings,
 } from './push-queries'
 
 /** Errors of messages to browsers, as users read them. */
@@ -52,16 +50,6 @@ const pushErrors = {
   notSent: (reason: string) =>
     new AppError('UNAVAILABLE', `The test was not sent. ${reason}`, { hint: 'Try again later.' }),
   refused: (reason: string) => new AppError('CONFLICT', `The test was not sent. ${reason}`),
-}
-
-export type { PushKind } from '../schema/inbox'
-
-/** What an account can be notified of, in the order of the form. */
-export const pushKindLabels: Record<PushKind, string> = {
-  mention: 'Mentions and replies',
-  dm: 'Direct messages',
-  approval: 'Calls that require your approval',
-  run: 'Answers of agents',
 }
 
 /** Hours in which nothing is sent, in local time. */
@@ -101,8 +89,9 @@ const bodyCharsMax = 160
 /** Messages of one device that are shown one by one; more than this are one summary. */
 const shownOneByOneMax = 3
 
-const titles: Record<PushKind, (from: string) => string> = {
-  mention: (from) => `${from} wrote to you`,
+const titles: Record<NotificationKind, (from: string) => string> = {
+  mention: (from) => `${from} mentioned you`,
+  reply: (from) => `${from} replied to you`,
   dm: (from) => `Message from ${from}`,
   approval: (from) => `${from} requires approval`,
   run: (from) => `${from} answered`,
@@ -221,46 +210,6 @@ async function sendToDevice(
 const findBackoff = (attempts: number): number =>
   Math.min(pushLimits.retryMs * 2 ** (attempts - 1), pushLimits.retryMsMax)
 
-/** What holds until an account chooses: everything, at any hour. */
-export const defaultPushSettings: PushSettings = {
-  kinds: [...pushKinds],
-  quietFrom: null,
-  quietTo: null,
-  timezone: 'UTC',
-}
-
-const minuteOfDay = z
-  .string()
-  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'Must be a time, such as 22:00')
-  .transform((text) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3)))
-
-/** The form of what an account wants to be reached for. Quiet hours have both ends or none. */
-export const pushSettingsInput = z
-  .object({
-    mention: z.boolean(),
-    dm: z.boolean(),
-    approval: z.boolean(),
-    run: z.boolean(),
-    quiet_from: minuteOfDay.nullable(),
-    quiet_to: minuteOfDay.nullable(),
-    timezone: z
-      .string()
-      .max(60)
-      .refine(isTimezone, { error: ({ input }) => describeZone(String(input)) }),
-  })
-  .refine((input) => (input.quiet_from === null) === (input.quiet_to === null), {
-    path: ['quiet_to'],
-    message: 'Quiet hours must have a start and an end',
-  })
-  .transform(
-    (input): PushSettings => ({
-      kinds: pushKinds.filter((kind) => input[kind]),
-      quietFrom: input.quiet_from,
-      quietTo: input.quiet_to,
-      timezone: input.timezone,
-    }),
-  )
-
 const parseJson = (text: string, context: z.RefinementCtx): unknown => {
   try {
     return JSON.parse(text)
@@ -336,13 +285,6 @@ export async function removeDevice(
 ): Promise<void> {
   if (!(await run(db, deleteOwnDevice(accountId, id)))) throw pushErrors.notFound()
 }
-
-/** Stores what an account wants to be reached for. */
-export const savePushSettings = (
-  { db }: ActionContext,
-  accountId: AccountId,
-  settings: z.output<typeof pushSettingsInput>,
-): Promise<void> => run(db, upsertPushSettings(accountId, settings))
 
 /**
  * Sends a test to a device at once, also in quiet hours.

@@ -16,17 +16,23 @@ import {
 import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, InboxItemId } from '../../shared/ids'
 import { unfiltered } from '../database/unfiltered-sql'
-import { notificationKindSql } from '../rules/notification-sql'
+import { isChosenSql, notificationKindSql } from '../rules/notification-sql'
 import { canAccountReadSql } from '../rules/readable-sql'
 import { isUnreadSql, itemTextSql } from '../rules/shown-sql'
 import { accounts, apiKeys } from '../schema/accounts'
-import { inboxItems, type PushDevice, pushDevices, pushQueue, pushSettings } from '../schema/inbox'
+import {
+  inboxItems,
+  notificationSettings,
+  type PushDevice,
+  pushDevices,
+  pushQueue,
+} from '../schema/inbox'
 import { posts } from '../schema/posts'
 import { isAccountShutOutSql } from '../viewers/ban-sql'
 import { prepareForViewer, viewer, viewerCte } from '../viewers/queries'
 
 const d = alias(pushDevices, 'd')
-const w = alias(pushSettings, 'w')
+const w = alias(notificationSettings, 'w')
 const k = alias(apiKeys, 'k')
 
 type NewDevice = Omit<PushDevice, 'lastSentAt' | 'failure'>
@@ -76,27 +82,6 @@ export const selectOwnDevices = prepareForViewer((v) =>
   ),
 )
 
-/** What an account wants to be reached for. */
-export type PushSettings = Omit<typeof pushSettings.$inferSelect, 'accountId'>
-
-/** Selects what the viewer wants to be reached for; undefined: nothing was chosen yet. */
-export const selectOwnPushSettings = prepareForViewer((v) =>
-  oneSql(
-    { kinds: w.kinds, quietFrom: w.quietFrom, quietTo: w.quietTo, timezone: w.timezone },
-    sql`FROM ${viewer} JOIN ${pushSettings} ${w} ON ${w.accountId} = ${viewer.id}`,
-    viewerCte(v),
-  ),
-)
-
-/** Stores what an account wants to be reached for. */
-export const upsertPushSettings = (accountId: AccountId, settings: PushSettings): Statement<void> =>
-  write(
-    orm
-      .insert(pushSettings)
-      .values({ accountId, ...settings })
-      .onConflictDoUpdate({ target: pushSettings.accountId, set: settings }),
-  )
-
 /** Selects a device of an account. */
 export const selectDevice = (accountId: AccountId, id: string): Statement<PushDevice | undefined> =>
   one(
@@ -135,9 +120,9 @@ const queueSql = (now: SQLWrapper, fromItems: SQL): SQL =>
     sql`${fromItems}
       CROSS JOIN ${pushDevices} ${d} ON ${d.accountId} = ${i.accountId}
       LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
-      LEFT JOIN ${pushSettings} ${w} ON ${w.accountId} = ${d.accountId}
+      LEFT JOIN ${notificationSettings} ${w} ON ${w.accountId} = ${d.accountId}
       WHERE EXISTS (SELECT 1 FROM ${pushDevices}) AND ${kindSql} IS NOT NULL AND ${i.readAt} IS NULL
-        AND (${w.accountId} IS NULL OR EXISTS (SELECT 1 FROM json_each(${w.kinds}) WHERE value = ${kindSql}))
+        AND (${w.accountId} IS NULL OR ${isChosenSql(w, kindSql, 'push')})
       ON CONFLICT DO NOTHING`,
   )
 
@@ -230,7 +215,7 @@ export const selectClaimed = prepare(
       JOIN ${pushDevices} ${d} ON ${d.id} = ${q.deviceId} JOIN ${accounts} ${a} ON ${a.id} = ${d.accountId}
       JOIN ${apiKeys} ${k} ON ${k.id} = ${d.sessionId}
       LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
-      LEFT JOIN ${pushSettings} ${w} ON ${w.accountId} = ${d.accountId}
+      LEFT JOIN ${notificationSettings} ${w} ON ${w.accountId} = ${d.accountId}
       WHERE ${q.claim} = ${v.claim} AND ${isUnreadSql(i)} AND ${kindSql} IS NOT NULL
         AND (${k.expiresAt} IS NULL OR ${k.expiresAt} > ${v.now})
         AND (${k.adminKeyHash} IS NULL OR ${k.adminKeyHash} = ${v.adminKeyHash}) AND NOT ${isAccountShutOutSql(a, v.now)}

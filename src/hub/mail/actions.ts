@@ -1,15 +1,15 @@
-import * as z from 'zod'
+import type * as z from 'zod'
 import { mailLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import { AppError, notFound } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
-import { describeZone, isTimezone } from '../../shared/local-time'
 import { sha256 } from '../../shared/sha256'
 import type { MailResult } from '../contract/mail'
 import type { ActionContext } from '../database/action-context'
 import { recordAdminAction } from '../database/admin-log-queries'
 import { toConstraintError } from '../database/constraint-errors'
-import { type PushKind, pushKinds } from '../schema/inbox'
+import { stopMail } from '../inbox/notification-actions'
+import { notificationKinds } from '../schema/inbox'
 import { type Adder, guardAdding } from '../sign-in/actions'
 import type { addressInput } from './addresses'
 import {
@@ -19,10 +19,8 @@ import {
   removeAddress,
   selectMailOf,
   signInStatements,
-  updateChoices,
-  updateKinds,
 } from './queries'
-import { deferMail, findDigestAt, sendTestNow } from './send-actions'
+import { deferMail, sendTestNow } from './send-actions'
 import { toPurpose, type UnsubscribeKind } from './tokens'
 
 /** Errors of mail, as users read them. */
@@ -109,40 +107,6 @@ export async function deleteAddress(context: ActionContext, adder: Adder): Promi
   })
 }
 
-export const mailModes = ['mail', 'digest', 'off'] as const
-export type MailMode = (typeof mailModes)[number]
-
-const mode = z.enum(mailModes)
-
-/** The form of what is mailed to an account. */
-export const mailChoicesInput = z.object({
-  mail_mention: mode,
-  mail_dm: mode,
-  mail_approval: mode,
-  mail_run: mode,
-  digest_hour: z.coerce.number().int().min(0).max(23),
-  digest_timezone: z
-    .string()
-    .max(60)
-    .refine(isTimezone, { error: ({ input }) => describeZone(String(input)) }),
-})
-
-/** Stores what is mailed to an account. @throws CONFLICT without an address */
-export async function saveMailChoices(
-  { db, clock }: ActionContext,
-  accountId: AccountId,
-  input: z.output<typeof mailChoicesInput>,
-): Promise<void> {
-  const now = clock.now()
-  const list = (wanted: MailMode): PushKind[] =>
-    pushKinds.filter((kind) => input[`mail_${kind}`] === wanted)
-  const clockTime = { digestHour: input.digest_hour, timezone: input.digest_timezone }
-  const digestKinds = list('digest')
-  const digestAt = digestKinds.length === 0 ? null : findDigestAt(clockTime, now)
-  const choices = { kinds: list('mail'), digestKinds, ...clockTime, digestAt }
-  if (!(await run(db, updateChoices(accountId, choices, now)))) throw mailErrors.noAddress()
-}
-
 /** Sends a test to the address of an account at once. @throws UNAVAILABLE, CONFLICT without an address */
 export async function testMail(context: ActionContext, accountId: AccountId): Promise<MailResult> {
   const { db, clock, mail } = context
@@ -182,7 +146,10 @@ export async function requestSignIn(
   deferMail(context, isQueued)
 }
 
-export const unsubscribeKinds = [...pushKinds, 'digest'] as const satisfies UnsubscribeKind[]
+export const unsubscribeKinds = [
+  ...notificationKinds,
+  'digest',
+] as const satisfies UnsubscribeKind[]
 
 interface Unsubscribe extends Link {
   kind: UnsubscribeKind
@@ -200,11 +167,6 @@ export async function findUnsubscribe({ db, mail }: ActionContext, link: Unsubsc
 
 /** Ends mail of a kind, or the digest. Doing it again changes nothing. @throws NOT_FOUND */
 export async function unsubscribe(context: ActionContext, link: Unsubscribe): Promise<void> {
-  const { kinds, digestKinds } = await findUnsubscribe(context, link)
-  const isDigest = link.kind === 'digest'
-  const left = {
-    kinds: isDigest ? kinds : kinds.filter((kind) => kind !== link.kind),
-    digestKinds: isDigest ? [] : digestKinds,
-  }
-  await run(context.db, updateKinds(link.accountId, left))
+  const { accountId } = await findUnsubscribe(context, link)
+  await stopMail(context, accountId, link.kind)
 }

@@ -1,8 +1,11 @@
 import { mailLimits } from '../../shared/config'
 import { shortenText } from '../../shared/cut-text'
+import { postPath } from '../../shared/paths'
+import { withoutDirection } from '../../shared/texts'
 import { describeNotification } from '../inbox/push-actions'
-import type { PushKind } from '../schema/inbox'
-import type { DigestItem, MailRow } from './send-queries'
+import type { NotificationKind } from '../schema/inbox'
+import type { DigestItem, DigestPost } from './digest-queries'
+import type { MailRow } from './send-queries'
 
 /** What mail says of the hub. */
 export interface MailHub {
@@ -23,13 +26,19 @@ interface Draft {
   subject: string
   /** Paragraphs. */
   before: string[]
-  /** What was written, each with what happened above it. */
-  quotes?: Quote[]
+  sections?: Section[]
   button?: { label: string; url: string }
   /** Paragraphs. */
   after?: string[]
   /** Ends messages of its kind; null: it is sent on request only. */
   unsubscribe?: { label: string; url: string }
+}
+
+/** What was written, each with what happened above it. */
+interface Section {
+  /** A paragraph above; null for none. */
+  lead: string | null
+  quotes: Quote[]
 }
 
 interface Quote {
@@ -40,12 +49,15 @@ interface Quote {
 
 // Line breaks of all kinds, and what else a header cannot have.
 const breaks = /[\s\p{Cc}\p{Zl}\p{Zp}]+/gu
-// Characters that change the direction of what follows, or that nobody sees.
-const hidden = /[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]/g
+// Characters that nobody sees. Those that join letters and pictures are none: a name may need them.
+const hidden = /[\u200b\u2060-\u2064\u206a-\u206f\ufeff]/g
 
 /** Returns a text as one line that a header can have. */
 const toLine = (text: string): string =>
-  shortenText(text.replace(hidden, '').replace(breaks, ' ').trim(), mailLimits.subjectCharsMax)
+  shortenText(
+    withoutDirection(text).replace(hidden, '').replace(breaks, ' ').trim(),
+    mailLimits.subjectCharsMax,
+  )
 
 const escapes: Record<string, string> = {
   '&': '&amp;',
@@ -59,22 +71,31 @@ const escapeHtml = (text: string): string =>
 
 const shorten = (text: string): string => shortenText(text.trim(), mailLimits.textCharsMax)
 
+/** Writes both parts. No character turns around how the text beside it reads, wherever it came from. */
 function write(hub: MailHub, draft: Draft): MailContent {
-  return { subject: toLine(draft.subject), text: toText(hub, draft), html: toHtml(hub, draft) }
+  return {
+    subject: toLine(draft.subject),
+    text: withoutDirection(toText(hub, draft)),
+    html: withoutDirection(toHtml(hub, draft)),
+  }
 }
 
 const toFoot = (hub: MailHub): string => `${toLine(hub.name)}, ${hub.origin}`
 
 function toText(hub: MailHub, draft: Draft): string {
-  const { before, quotes = [], button, after = [], unsubscribe } = draft
+  const { before, sections = [], button, after = [], unsubscribe } = draft
+  const toQuoteText = ({ title, text, url }: Quote) => {
+    const quoted = shorten(text)
+      .split('\n')
+      .map((line) => `> ${line}`)
+    return [title, ...(text === '' ? [] : quoted), url].join('\n')
+  }
   const parts = [
     ...before,
-    ...quotes.map(({ title, text, url }) => {
-      const quoted = shorten(text)
-        .split('\n')
-        .map((line) => `> ${line}`)
-      return [title, ...(text === '' ? [] : quoted), url].join('\n')
-    }),
+    ...sections.flatMap(({ lead, quotes }) => [
+      ...(lead === null ? [] : [lead]),
+      ...quotes.map(toQuoteText),
+    ]),
     ...(button ? [`${button.label}: ${button.url}`] : []),
     ...after,
     // The delimiter of a signature, by which mail programs set it apart.
@@ -87,16 +108,21 @@ function toText(hub: MailHub, draft: Draft): string {
 
 /** HTML without styles and pictures: nothing is loaded when it is read. */
 function toHtml(hub: MailHub, draft: Draft): string {
-  const { before, quotes = [], button, after = [], unsubscribe } = draft
+  const { before, sections = [], button, after = [], unsubscribe } = draft
   const paragraph = (text: string) => `<p>${escapeHtml(text)}</p>`
   const link = (label: string, url: string) =>
     `<a href="${escapeHtml(url)}">${escapeHtml(label)}</a>`
+  const toQuoteHtml = ({ title, text, url }: Quote) => {
+    const lines = escapeHtml(shorten(text)).replaceAll('\n', '<br>\n')
+    const quoted = text === '' ? '' : `\n<blockquote dir="auto">${lines}</blockquote>`
+    return `<p>${link(title, url)}</p>${quoted}`
+  }
   const parts = [
     ...before.map(paragraph),
-    ...quotes.map(({ title, text, url }) => {
-      const lines = escapeHtml(shorten(text)).replaceAll('\n', '<br>\n')
-      return `<p>${link(title, url)}</p>${text === '' ? '' : `\n<blockquote>${lines}</blockquote>`}`
-    }),
+    ...sections.flatMap(({ lead, quotes }) => [
+      ...(lead === null ? [] : [paragraph(lead)]),
+      ...quotes.map(toQuoteHtml),
+    ]),
     ...(button ? [`<p>${link(button.label, button.url)}</p>`] : []),
     ...after.map(paragraph),
     `<hr>\n<p>${escapeHtml(toFoot(hub))}${unsubscribe ? `<br>\n${link(unsubscribe.label, unsubscribe.url)}` : ''}</p>`,
@@ -146,7 +172,7 @@ export const formatInvitation = (
   })
 
 type Notified = Pick<MailRow, 'from' | 'postId' | 'commentId' | 'conversationId'> & {
-  kind: PushKind
+  kind: NotificationKind
   content: string | null
 }
 
@@ -166,23 +192,54 @@ export const formatNotification = (
   return write(hub, {
     subject: `${quote.title} on ${hub.name}`,
     before: [],
-    quotes: [quote],
+    sections: [{ lead: null, quotes: [quote] }],
     unsubscribe: { label: 'Stop mail of this kind', url: unsubscribeUrl },
   })
 }
 
+const toPostQuote = (hub: MailHub, { postId, title, author, community }: DigestPost): Quote => ({
+  title: `@${author} in m/${community}`,
+  text: toLine(title),
+  url: hub.origin + postPath(postId),
+})
+
+/** Formats a count that is not counted further than a limit. */
+const formatCount = (count: number, most: number): string =>
+  count < most ? String(count) : `more than ${most - 1}`
+
 export const formatDigest = (
   hub: MailHub,
-  items: readonly DigestItem[],
+  { items, posts }: { items: readonly DigestItem[]; posts: readonly DigestPost[] },
   unsubscribeUrl: string,
 ): MailContent => {
-  const count = items.length
-  const isMore = count === mailLimits.digestItemsMax
+  const { digestItemsMax, digestPostsCounted } = mailLimits
+  const total = posts[0]?.total ?? 0
+  const itemCount = formatCount(items.length, digestItemsMax)
+  const postCount = formatCount(total, digestPostsCounted)
+  const counts = [
+    ...(items.length > 0 ? [`${itemCount} for you`] : []),
+    ...(total > 0 ? [`${postCount} new ${total === 1 ? 'post' : 'posts'}`] : []),
+  ]
+  const isMore = items.length === digestItemsMax
+  const shown = posts.length < total ? `the newest ${posts.length} of ${postCount}` : postCount
+  const sections: Section[] = [
+    {
+      lead: `For you, not read yet: ${itemCount}${isMore ? '. More is in your inbox.' : ''}`,
+      quotes: items.map((item) => toQuote(hub, item)),
+    },
+    {
+      lead: `New posts of what you follow: ${shown}`,
+      quotes: posts.map((post) => toPostQuote(hub, post)),
+    },
+  ]
   return write(hub, {
-    subject: `${hub.name}: ${isMore ? 'more than ' : ''}${count} new`,
-    before: ['What is new for you and was not read yet:'],
-    quotes: items.map((item) => toQuote(hub, item)),
-    button: { label: isMore ? 'More in your inbox' : 'Your inbox', url: `${hub.origin}/inbox` },
+    subject: `${hub.name}: ${counts.join(', ')}`,
+    before: [],
+    sections: sections.filter(({ quotes }) => quotes.length > 0),
+    button:
+      items.length > 0
+        ? { label: 'Your inbox', url: `${hub.origin}/inbox` }
+        : { label: 'What you follow', url: `${hub.origin}/` },
     unsubscribe: { label: 'Stop the digest', url: unsubscribeUrl },
   })
 }

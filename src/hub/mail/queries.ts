@@ -14,7 +14,6 @@ import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
 import { optionalPersonSql, personSql } from '../rules/people-sql'
 import { accounts, apiKeys } from '../schema/accounts'
-import type { PushKind } from '../schema/inbox'
 import { type MailEvent, mailAddresses, mailServer } from '../schema/mail'
 import { outbox } from '../schema/webhooks'
 import { isAccountShutOutSql } from '../viewers/ban-sql'
@@ -31,11 +30,6 @@ const s = alias(mailServer, 's')
 const ownFields = {
   address: d.address,
   confirmedAt: d.confirmedAt,
-  kinds: d.kinds,
-  digestKinds: d.digestKinds,
-  digestHour: d.digestHour,
-  timezone: d.timezone,
-  digestAt: d.digestAt,
   stoppedAt: d.stoppedAt,
   reason: d.reason,
 }
@@ -53,12 +47,11 @@ export const selectOwnMail = prepareForViewer((v) =>
 )
 
 const linkFields = {
+  accountId: d.accountId,
   name: a.name,
   address: d.address,
   confirmedAt: d.confirmedAt,
   createdAt: d.createdAt,
-  kinds: d.kinds,
-  digestKinds: d.digestKinds,
 }
 
 /** Selects what links in mail are about. */
@@ -85,8 +78,7 @@ const mayConfirmSql = ({ accountId, normalized, now }: NewAddress): SQL => sql`(
     AND ${e.confirmedAt} IS NULL AND ${e.createdAt} > ${now - dayMs}) < ${mailLimits.unconfirmedPerAddressMax})`
 
 /**
- * Stores the address of an account, unconfirmed, in the place of the one before, and queues its confirmation. What is
- * chosen stays. `isStored` answers false when too many were sent.
+ * Stores the address of an account, unconfirmed, in the place of the one before, and queues its confirmation. `isStored` answers false when too many were sent.
  */
 export const addressStatements = (id: string, given: NewAddress) => ({
   isStored: writeChanges(
@@ -98,7 +90,6 @@ export const addressStatements = (id: string, given: NewAddress) => ({
         normalized: given.normalized,
         tokenHash: given.tokenHash,
         createdAt: given.now,
-        digestedAt: given.now,
       },
       sql`WHERE ${mayConfirmSql(given)} ON CONFLICT (account_id) DO UPDATE SET address = excluded.address,
         normalized = excluded.normalized, token_hash = excluded.token_hash, created_at = excluded.created_at,
@@ -160,54 +151,6 @@ export const removeAddress = (accountId: AccountId) => ({
   ),
   address: write(orm.delete(mailAddresses).where(eq(mailAddresses.accountId, accountId))),
 })
-
-/** What is mailed to an account. */
-export interface MailChoices {
-  kinds: PushKind[]
-  digestKinds: PushKind[]
-  digestHour: number
-  timezone: string
-  /** Null: no digest is due. */
-  digestAt: number | null
-}
-
-/** Stores what is mailed to an account; answers whether it has an address. A digest begins with what comes now. */
-export const updateChoices = (
-  accountId: AccountId,
-  choices: MailChoices,
-  now: number,
-): Statement<boolean> =>
-  writeChanges(
-    updateSet(
-      mailAddresses,
-      {
-        kinds: sql`${JSON.stringify(choices.kinds)}`,
-        digestKinds: sql`${JSON.stringify(choices.digestKinds)}`,
-        digestHour: choices.digestHour,
-        timezone: choices.timezone,
-        digestedAt: sql`iif(${mailAddresses.digestAt} IS NULL, ${now}, ${mailAddresses.digestedAt})`,
-        digestAt: choices.digestAt,
-      },
-      sql`WHERE ${mailAddresses.accountId} = ${accountId}`,
-    ),
-  )
-
-/** Ends mail of a kind, or the digest. */
-export const updateKinds = (
-  accountId: string,
-  { kinds, digestKinds }: Pick<MailChoices, 'kinds' | 'digestKinds'>,
-): Statement<void> =>
-  write(
-    updateSet(
-      mailAddresses,
-      {
-        kinds: sql`${JSON.stringify(kinds)}`,
-        digestKinds: sql`${JSON.stringify(digestKinds)}`,
-        digestAt: digestKinds.length === 0 ? null : mailAddresses.digestAt,
-      },
-      sql`WHERE ${mailAddresses.accountId} = ${accountId}`,
-    ),
-  )
 
 interface SignInLink {
   id: string
@@ -294,7 +237,8 @@ export const selectMailState = prepareForViewer((v) =>
       failingSince: s.failingSince,
       retryAt: sql<number | null>`${s.retryAt}`,
       answer: s.answer,
-      waiting: sql<number>`(SELECT count(*) FROM ${outbox} ${o} WHERE ${o.kind} = 'mail' AND ${o.state} = 'pending')`,
+      waiting: sql<number>`(SELECT count(*) FROM (SELECT 1 FROM ${outbox} ${o} INDEXED BY outbox_mail
+        WHERE ${o.kind} = 'mail' AND ${o.state} = 'pending' LIMIT ${sql.raw(String(mailLimits.waitingCounted))}))`,
       confirmed: sql<number>`(SELECT count(*) FROM ${mailAddresses} ${d} WHERE ${isActiveSql(d)})`,
     },
     sql`FROM ${viewer} LEFT JOIN ${mailServer} ${s} ON ${s.id} = 1 WHERE ${viewer.role} = 'admin'`,

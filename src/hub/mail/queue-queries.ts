@@ -8,11 +8,14 @@ import {
   writeReturned,
 } from '../../shared/db/statement'
 import { idAt, insertSelect, newIdSql } from '../../shared/db/write-sql'
-import type { AccountId, InboxItemId } from '../../shared/ids'
-import { notificationKindSql } from '../rules/notification-sql'
+import type { InboxItemId } from '../../shared/ids'
+import { unfiltered } from '../database/unfiltered-sql'
+import { isChosenSql, notificationKindSql } from '../rules/notification-sql'
+import { canAccountReadSql } from '../rules/readable-sql'
 import { accounts } from '../schema/accounts'
-import { inboxItems } from '../schema/inbox'
+import { inboxItems, notificationSettings } from '../schema/inbox'
 import { type MailEvent, mailAddresses } from '../schema/mail'
+import { posts } from '../schema/posts'
 import { outbox } from '../schema/webhooks'
 
 /*
@@ -24,6 +27,8 @@ const d = alias(mailAddresses, 'd')
 const i = alias(inboxItems, 'i')
 const f = alias(accounts, 'f')
 const o = alias(outbox, 'o')
+const w = alias(notificationSettings, 'w')
+const p = alias(posts, 'p')
 
 /** Whether an address may be sent more than its confirmation. */
 export const isActiveSql = (address: Record<'confirmedAt' | 'stoppedAt', SQLWrapper>): SQL =>
@@ -31,6 +36,16 @@ export const isActiveSql = (address: Record<'confirmedAt' | 'stoppedAt', SQLWrap
 
 /** The event in the column, whose type names those of webhooks. */
 export const eventSql = (event: MailEvent): SQL => sql.raw(`'${event}'`)
+
+/** Whether an account may read the thread that an inbox item is about. */
+export const canReadItemSql = (
+  { postId }: Readonly<Record<'postId', SQLWrapper>>,
+  account: Readonly<Record<'id' | 'role', SQLWrapper>>,
+): SQL =>
+  sql`(${postId} IS NULL OR ${canAccountReadSql(
+    sql`(SELECT ${p.communityId} FROM ${posts} ${p} ${unfiltered('guarded write')} WHERE ${p.id} = ${postId})`,
+    account,
+  )})`
 
 /** One row, or none in a hub without mail addresses. What stands behind it in FROM is not read then. */
 const anyAddress = sql`(SELECT 1 FROM ${mailAddresses} LIMIT 1)`
@@ -59,9 +74,10 @@ export const selectItemMailSql = (
 ): SQL => sql`SELECT ${newIdSql(like)}, 'mail', ${d.accountId}, ${eventSql('mail.notification')}, 'item:' || ${i.id},
     NULL, NULL, NULL, ${i.id}, NULL, ${now}, ${now}
   FROM ${anyAddress} CROSS JOIN ${items} CROSS JOIN ${mailAddresses} ${d} ON ${d.accountId} = ${i.accountId}
+  CROSS JOIN ${notificationSettings} ${w} ON ${w.accountId} = ${d.accountId}
   LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
   WHERE ${isActiveSql(d)} AND ${i.readAt} IS NULL
-    AND EXISTS (SELECT 1 FROM json_each(${d.kinds}) WHERE value = ${notificationKindSql(i, f)})`
+    AND ${isChosenSql(w, notificationKindSql(i, f), 'mail')}`
 
 const preparedItems = prepare((v: Params<{ ids: string; now: number; like: string }>) =>
   writeReturned(
@@ -105,29 +121,3 @@ export const queueInvitation = ({ id, invitationId, address, now }: Invited): St
 export const countMailSql = (event: MailEvent, accountId: SQLWrapper, since: number): SQL =>
   sql`(SELECT count(*) FROM ${outbox} ${o} WHERE ${o.kind} = 'mail' AND ${o.targetId} = ${accountId}
     AND ${o.event} = ${eventSql(event)} AND ${o.createdAt} > ${since})`
-
-/** Queues the digest of an account when something new waits for it. */
-export const queueDigest = prepare(
-  (v: Params<{ id: string; accountId: AccountId; at: number; now: number }>) =>
-    writeChanges(
-      insertSelect(
-        outbox,
-        {
-          id: v.id,
-          kind: 'mail',
-          targetId: d.accountId,
-          event: eventSql('mail.digest'),
-          key: sql`'digest:' || ${v.at}`,
-          createdAt: v.now,
-          nextAt: v.now,
-        },
-        sql`FROM ${mailAddresses} ${d} WHERE ${d.accountId} = ${v.accountId} AND ${isActiveSql(d)} AND ${hasNewsSql}
-        ON CONFLICT DO NOTHING`,
-      ),
-    ),
-)
-
-/** Whether an item that waits for the digest of `d` is newer than the last one. */
-const hasNewsSql = sql`EXISTS (SELECT 1 FROM ${inboxItems} ${i} LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
-  WHERE ${i.accountId} = ${d.accountId} AND ${i.readAt} IS NULL AND ${i.createdAt} > ${d.digestedAt}
-    AND EXISTS (SELECT 1 FROM json_each(${d.digestKinds}) WHERE value = ${notificationKindSql(i, f)}))`

@@ -1,10 +1,19 @@
 import { mailLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { Statement } from '../../shared/db/statement'
-import type { InboxItemId } from '../../shared/ids'
-import { findFirst, readOffsets } from '../../shared/local-time'
+import type { AccountId, InboxItemId } from '../../shared/ids'
 import type { MailMessage, MailResult } from '../contract/mail'
 import type { ActionContext } from '../database/action-context'
+import { findDigestAt } from '../inbox/notification-settings'
+import { actorReader } from '../viewers/reader'
+import {
+  moveDigest,
+  queueDigest,
+  recordDigest,
+  selectDigestItems,
+  selectDigestPosts,
+  selectDueDigests,
+} from './digest-queries'
 import {
   formatConfirmation,
   formatDigest,
@@ -15,19 +24,15 @@ import {
   type MailContent,
   type MailHub,
 } from './messages'
-import { queueDigest } from './queue-queries'
 import {
   claimServer,
+  enterAnother,
   type MailRow,
-  moveDigest,
-  recordDigest,
   recordMail,
   recordRefusal,
   recordTaken,
   releaseServer,
   selectClaimedMail,
-  selectDigest,
-  selectDueDigests,
   selectNextMail,
 } from './send-queries'
 import { toPurpose } from './tokens'
@@ -74,8 +79,13 @@ async function sendMail(context: Context): Promise<number | null> {
   return clock.now()
 }
 
-/** A message that is ready, or why it must not be sent any more. */
-type Prepared = { row: MailRow; message: MailMessage } | { row: MailRow; withheld: string }
+/** A message that is ready, or why it is not sent any more. */
+type Prepared = { row: MailRow; message: MailMessage } | { row: MailRow; ended: Ended }
+
+interface Ended {
+  state: 'withheld' | 'failed'
+  answer: string
+}
 
 /** Sends what a sender has claimed. Returns what stores how that ended. */
 async function sendDue(
@@ -95,24 +105,14 @@ async function sendDue(
           () => clock.now() > endsAt,
         )
   const now = clock.now()
-  const withheld = prepared.flatMap((each) =>
-    'withheld' in each
-      ? [
-          recordMail({
-            id: each.row.id,
-            state: 'withheld',
-            now,
-            nextAt: now,
-            answer: each.withheld,
-          }),
-        ]
-      : [],
+  const ended = prepared.flatMap((each) =>
+    'ended' in each ? [recordMail({ id: each.row.id, ...each.ended, now, nextAt: now })] : [],
   )
   const tried = results.flatMap((result, index) => {
     const row = ready[index]?.row
     return row ? store(context, row, result) : []
   })
-  return [...withheld, ...tried, releaseAfter(context, claim, due, results)]
+  return [...ended, ...tried, releaseAfter(context, claim, due, results)]
 }
 
 /** Returns what ends the claim. The server as a whole waits after it could not be reached. */
@@ -142,21 +142,21 @@ function releaseAfter(
 /** Returns what stores how an attempt ended. */
 function store(context: Context, row: MailRow, { kind, answer }: MailResult): Statement<unknown>[] {
   const { clock } = context
-  const { id, accountId, address, createdAt, attempts } = row
+  const { id, accountId, address, attempts } = row
   const now = clock.now()
   if (kind === 'sent') {
     return [
       recordMail({ id, state: 'sent', now, nextAt: now, answer }),
       ...(accountId === null ? [] : [recordTaken({ accountId })]),
       ...(accountId !== null && row.event === 'mail.digest'
-        ? [recordDigest(accountId, createdAt)]
+        ? [recordDigest(accountId, toDigest(accountId, row.createdAt).until)]
         : []),
     ]
   }
   if (kind === 'refused' || kind === 'unknown') {
     const failed = recordMail({ id, state: 'failed', now, nextAt: now, answer })
     if (accountId === null || address === null) return [failed]
-    const notice = `Mail to ${address} was stopped. ${answer} Enter an address that works in [your notifications](/settings/notifications#mail).`
+    const notice = `Mail to ${address} was stopped. ${answer}${enterAnother}`
     const refused = {
       accountId,
       address,
@@ -167,10 +167,14 @@ function store(context: Context, row: MailRow, { kind, answer }: MailResult): St
     }
     return [failed, ...recordRefusal({ ...refused, itemId: clock.newId<InboxItemId>() })]
   }
-  const isOver = now - createdAt >= mailLimits.keptTryingMs
+  const state = isOver(row, now) ? 'failed' : 'pending'
   const nextAt = now + findRetryMs(attempts + 1, drawRandom(context))
-  return [recordMail({ id, state: isOver ? 'failed' : 'pending', now, nextAt, answer })]
+  return [recordMail({ id, state, now, nextAt, answer })]
 }
+
+/** Whether a message that was not sent by now is given up. */
+const isOver = ({ createdAt }: Pick<MailRow, 'createdAt'>, now: number): boolean =>
+  now - createdAt >= mailLimits.keptTryingMs
 
 /** Returns why a message must not be sent any more; null: it may be. */
 function findWithheld(row: MailRow): string | null {
@@ -194,12 +198,28 @@ function findWithheld(row: MailRow): string | null {
 
 async function prepareMail(context: Context, row: MailRow): Promise<Prepared> {
   const withheld = findWithheld(row)
-  if (withheld !== null) return { row, withheld }
+  if (withheld !== null) return { row, ended: { state: 'withheld', answer: withheld } }
+  // Of many that wait for a server that does not answer, only the first is tried each time.
+  if (row.serverFailures > 0 && isOver(row, context.clock.now())) {
+    return { row, ended: { state: 'failed', answer: row.serverAnswer ?? 'It was given up.' } }
+  }
   const written = await writeMail(context, row)
-  if (written === null) return { row, withheld: 'It was not sent: nothing was new.' }
+  if (written === null) {
+    return { row, ended: { state: 'withheld', answer: 'It was not sent: nothing was new.' } }
+  }
   const { to, unsubscribeUrl = null, ...content } = written
   return { row, message: { id: row.id, to, unsubscribeUrl, ...content } }
 }
+
+/**
+ * What a digest is selected by: it says what its account may read itself. It ends a little before it is queued: what is
+ * written in that moment has its time already, and can be read only later.
+ */
+const toDigest = (accountId: AccountId, queuedAt: number) => ({
+  accountId,
+  until: queuedAt - mailLimits.digestSettleMs,
+  reader: actorReader({ accountId, activationId: null }),
+})
 
 type Written = MailContent & { to: string; unsubscribeUrl?: string }
 
@@ -241,12 +261,13 @@ async function writeMail(context: Context, row: MailRow): Promise<Written | null
   if (kind !== 'digest') {
     return { to, unsubscribeUrl, ...formatNotification(hub, { ...row, kind }, unsubscribeUrl) }
   }
-  const items = await run(
-    context.db,
-    selectDigest({ accountId: row.accountId, until: row.createdAt }),
-  )
-  if (items.length === 0) return null
-  return { to, unsubscribeUrl, ...formatDigest(hub, items, unsubscribeUrl) }
+  const digest = toDigest(row.accountId, row.createdAt)
+  const found = await batch(context.db, {
+    items: selectDigestItems(digest),
+    posts: selectDigestPosts(digest),
+  })
+  if (found.items.length + found.posts.length === 0) return null
+  return { to, unsubscribeUrl, ...formatDigest(hub, found, unsubscribeUrl) }
 }
 
 /** Sends a test to an address now. It is not tried again. */
@@ -270,22 +291,6 @@ export function deferMail(
     if (nextAt !== null) await context.scheduler.sweepAt(nextAt)
   }
   context.defer(send())
-}
-
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
-
-/** Returns when clocks next show an hour, after a time. */
-export function findDigestAt(
-  { digestHour, timezone }: { digestHour: number; timezone: string },
-  after: number,
-): number {
-  const offsetAt = readOffsets(timezone)
-  const midnight = Math.floor((after + offsetAt(after)) / dayMs) * dayMs
-  const days = [0, 1, 2].map((day) =>
-    findFirst(offsetAt, midnight + day * dayMs + digestHour * hourMs),
-  )
-  return days.find((at) => at > after) ?? after + dayMs
 }
 
 /**
@@ -314,7 +319,7 @@ async function queueDigests({ db, clock }: Context, now: number): Promise<void> 
   const due = await run(db, selectDueDigests({ now }))
   await batch(db, {
     queued: due.map(({ accountId, digestAt }) =>
-      queueDigest({ id: clock.newId<string>(), accountId, at: digestAt, now }),
+      queueDigest({ id: clock.newId<string>(), at: digestAt, now, ...toDigest(accountId, now) }),
     ),
     moved: due.map(({ accountId, digestAt, ...clockTime }) =>
       moveDigest(accountId, digestAt, findDigestAt(clockTime, now)),

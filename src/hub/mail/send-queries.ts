@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { mailLimits } from '../../shared/config'
 import { flag, type RowOf } from '../../shared/db/fields'
@@ -9,20 +9,19 @@ import {
   prepare,
   type Statement,
   write,
+  writeChanges,
 } from '../../shared/db/statement'
-import { insertSelect, updateSet } from '../../shared/db/write-sql'
+import { insertSelect, newIdSql, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, InboxItemId } from '../../shared/ids'
 import { isUsableSql } from '../accounts/invitation-queries'
-import { unfiltered } from '../database/unfiltered-sql'
-import { notificationKindSql } from '../rules/notification-sql'
-import { canAccountReadSql } from '../rules/readable-sql'
+import { isChosenSql, notificationKindSql } from '../rules/notification-sql'
 import { isUnreadSql, itemTextSql } from '../rules/shown-sql'
 import { accounts, apiKeys, invitations } from '../schema/accounts'
-import { inboxItems, type PushKind } from '../schema/inbox'
+import { inboxItems, type NotificationKind, notificationSettings } from '../schema/inbox'
 import { type MailEvent, mailAddresses, mailServer } from '../schema/mail'
-import { posts } from '../schema/posts'
 import { outbox } from '../schema/webhooks'
 import { isAccountShutOutSql } from '../viewers/ban-sql'
+import { canReadItemSql } from './queue-queries'
 
 const s = alias(mailServer, 's')
 const o = alias(outbox, 'o')
@@ -30,10 +29,10 @@ const d = alias(mailAddresses, 'd')
 const a = alias(accounts, 'a')
 const i = alias(inboxItems, 'i')
 const f = alias(accounts, 'f')
-const p = alias(posts, 'p')
 const v = alias(invitations, 'v')
 const by = alias(accounts, 'inviter')
 const k = alias(apiKeys, 'k')
+const w = alias(notificationSettings, 'w')
 
 const firstDueSql = sql`(SELECT ${o.nextAt} FROM ${outbox} ${o} INDEXED BY outbox_mail
   WHERE ${o.kind} = 'mail' AND ${o.state} = 'pending' ORDER BY ${o.nextAt} LIMIT 1)`
@@ -44,8 +43,8 @@ export const mailTimes = {
     coalesce((SELECT ${s.retryAt} FROM ${mailServer} ${s} WHERE ${s.id} = 1), 0))`,
   digestAt: sql<
     number | null
-  >`(SELECT ${d.digestAt} FROM ${mailAddresses} ${d} INDEXED BY mail_addresses_by_digest
-    WHERE ${d.digestAt} IS NOT NULL ORDER BY ${d.digestAt} LIMIT 1)`,
+  >`(SELECT ${w.digestAt} FROM ${notificationSettings} ${w} INDEXED BY notification_settings_by_digest
+    WHERE ${w.digestAt} IS NOT NULL ORDER BY ${w.digestAt} LIMIT 1)`,
 }
 
 /** Selects when the next mail is due. */
@@ -65,13 +64,8 @@ export const claimServer = prepare((given: Params<{ claim: string; now: number }
   ),
 )
 
-const canReadItemSql: SQL = sql`(${i.postId} IS NULL OR ${canAccountReadSql(
-  sql`(SELECT ${p.communityId} FROM ${posts} ${p} ${unfiltered('guarded write')} WHERE ${p.id} = ${i.postId})`,
-  a,
-)})`
-
 const itemFields = {
-  kind: sql<PushKind | null>`${notificationKindSql(i, f)}`,
+  kind: sql<NotificationKind | null>`${notificationKindSql(i, f)}`,
   from: sql<string | null>`${f.name}`,
   content: sql<string | null>`${itemTextSql(i)}`,
   postId: i.postId,
@@ -98,8 +92,8 @@ const mailFields = {
   /** Whether the account may sign in and read now. */
   isShutOut: flag(sql`(${a.id} IS NULL OR ${isAccountShutOutSql(a, sql`n.now`)})`),
   /** Whether its item is unread, and its account may read it and still wants it by mail. */
-  isItemWanted: flag(sql`(${i.id} IS NOT NULL AND ${isUnreadSql(i)} AND ${canReadItemSql}
-    AND EXISTS (SELECT 1 FROM json_each(${d.kinds}) WHERE value = ${notificationKindSql(i, f)}))`),
+  isItemWanted: flag(sql`(${i.id} IS NOT NULL AND ${isUnreadSql(i)} AND ${canReadItemSql(i, a)}
+    AND ${isChosenSql(w, notificationKindSql(i, f), 'mail')})`),
   ...itemFields,
   inviter: sql<string | null>`${by.name}`,
   invitedAs: sql<string | null>`${v.role}`,
@@ -120,6 +114,7 @@ export const selectClaimedMail = prepare(
           ORDER BY q.next_at, q.seq LIMIT ${mailLimits.claimedMax})
         LEFT JOIN ${mailAddresses} ${d} ON ${d.accountId} = ${o.targetId}
         LEFT JOIN ${accounts} ${a} ON ${a.id} = ${d.accountId}
+        LEFT JOIN ${notificationSettings} ${w} ON ${o.event} = 'mail.notification' AND ${w.accountId} = ${d.accountId}
         LEFT JOIN ${inboxItems} ${i} ON ${o.event} = 'mail.notification' AND ${i.id} = ${o.subjectId} AND ${i.accountId} = ${d.accountId}
         LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
         LEFT JOIN ${invitations} ${v} ON ${o.event} = 'mail.invitation' AND ${v.id} = ${o.targetId}
@@ -129,39 +124,6 @@ export const selectClaimedMail = prepare(
         ORDER BY ${o.nextAt}, ${o.seq}`,
     ),
 )
-
-const digestFields = {
-  ...itemFields,
-  kind: sql<PushKind>`${notificationKindSql(i, f)}`,
-  createdAt: i.createdAt,
-}
-
-/** An item of a digest. */
-export type DigestItem = RowOf<typeof digestFields>
-
-/** Selects what the digest of an account says now: what is unread and may be read, the oldest first. */
-export const selectDigest = prepare((given: Params<{ accountId: AccountId; until: number }>) =>
-  manySql(
-    digestFields,
-    sql`FROM ${mailAddresses} ${d} CROSS JOIN ${accounts} ${a} ON ${a.id} = ${d.accountId}
-      CROSS JOIN ${inboxItems} ${i} ON ${i.accountId} = ${d.accountId}
-      LEFT JOIN ${accounts} ${f} ON ${f.id} = ${i.fromAccountId}
-      WHERE ${d.accountId} = ${given.accountId} AND ${i.createdAt} > ${d.digestedAt} AND ${i.createdAt} <= ${given.until}
-        AND ${isUnreadSql(i)} AND ${canReadItemSql}
-        AND EXISTS (SELECT 1 FROM json_each(${d.digestKinds}) WHERE value = ${notificationKindSql(i, f)})
-      ORDER BY ${i.createdAt}, ${i.id} LIMIT ${mailLimits.digestItemsMax}`,
-  ),
-)
-
-/** Stores up to when the digest of an account has reached. */
-export const recordDigest = (accountId: AccountId, until: number): Statement<void> =>
-  write(
-    updateSet(
-      mailAddresses,
-      { digestedAt: until },
-      sql`WHERE ${mailAddresses.accountId} = ${accountId} AND ${mailAddresses.digestedAt} < ${until}`,
-    ),
-  )
 
 interface Recorded {
   id: string
@@ -215,6 +177,10 @@ export const releaseServer = prepare(
     ),
 )
 
+/** What the owner of a stopped address can do, behind why it was stopped. */
+export const enterAnother =
+  ' Enter an address that works in [your notifications](/settings/notifications#mail).'
+
 /** Stores that an address took a message. */
 export const recordTaken = prepare(({ accountId }: Params<{ accountId: AccountId }>) =>
   write(
@@ -225,6 +191,39 @@ export const recordTaken = prepare(({ accountId }: Params<{ accountId: AccountId
     ),
   ),
 )
+
+/**
+ * Stops the addresses that a mail service reports, each with a notice to its owner. An address that was entered after
+ * the bounce is another one, and one that is stopped stays as it is.
+ *
+ * @param like an id whose time part the ids of the notices get
+ */
+export function stopBounced(
+  { normalized, at, reason }: { normalized: string; at: number; reason: string },
+  { now, like }: { now: number; like: string },
+): { notices: Statement<void>; stopped: Statement<boolean> } {
+  const isBounced = (address: Record<'normalized' | 'createdAt' | 'stoppedAt', SQLWrapper>) =>
+    sql`WHERE ${address.normalized} = ${normalized} AND ${address.createdAt} <= ${at} AND ${address.stoppedAt} IS NULL`
+  const content = sql`'Mail to ' || ${d.address} || ' was stopped. ' || ${reason} || ${enterAnother}`
+  return {
+    notices: write(
+      insertSelect(
+        inboxItems,
+        {
+          id: newIdSql(sql`${like}`),
+          accountId: d.accountId,
+          type: 'system',
+          content,
+          createdAt: now,
+        },
+        sql`FROM ${mailAddresses} ${d} ${isBounced(d)}`,
+      ),
+    ),
+    stopped: writeChanges(
+      updateSet(mailAddresses, { stoppedAt: now, reason }, isBounced(mailAddresses)),
+    ),
+  }
+}
 
 /** Counts a message that was refused for good, and stops the address at the limit with a notice to its owner. */
 export function recordRefusal(given: {
@@ -263,27 +262,3 @@ export function recordRefusal(given: {
     ),
   ]
 }
-
-/** Selects the accounts whose digest is due. */
-export const selectDueDigests = prepare(({ now }: Params<{ now: number }>) =>
-  manySql(
-    {
-      accountId: d.accountId,
-      digestAt: sql<number>`${d.digestAt}`,
-      digestHour: d.digestHour,
-      timezone: d.timezone,
-    },
-    sql`FROM ${mailAddresses} ${d} INDEXED BY mail_addresses_by_digest
-      WHERE ${d.digestAt} IS NOT NULL AND ${d.digestAt} <= ${now} ORDER BY ${d.digestAt} LIMIT ${mailLimits.digestsPerSweep}`,
-  ),
-)
-
-/** Moves the digest of an account to its next time, unless it was moved meanwhile. */
-export const moveDigest = (accountId: AccountId, from: number, to: number): Statement<void> =>
-  write(
-    updateSet(
-      mailAddresses,
-      { digestAt: to },
-      sql`WHERE ${mailAddresses.accountId} = ${accountId} AND ${mailAddresses.digestAt} = ${from}`,
-    ),
-  )

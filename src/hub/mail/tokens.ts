@@ -1,7 +1,7 @@
-import type { PushKind } from '../schema/inbox'
+import type { NotificationKind } from '../schema/inbox'
 
 /** What a link in mail ends: messages of a kind, or the digest. */
-export type UnsubscribeKind = PushKind | 'digest'
+export type UnsubscribeKind = NotificationKind | 'digest'
 
 /** What tokens in mail are made for. A token for one purpose is none for another. */
 export const toPurpose = {

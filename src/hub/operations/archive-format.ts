@@ -9,6 +9,10 @@ export const createArchiveStore = (bucket: R2Bucket): ArchiveStore => ({
     const object = await bucket.get(key, range ? { range } : {})
     return object && new Uint8Array(await object.arrayBuffer())
   },
+  list: async (prefix) => (await bucket.list({ prefix })).objects.map(({ key }) => key),
+  delete: async (keys) => {
+    if (keys.length > 0) await bucket.delete(keys)
+  },
 })
 
 const encoder = new TextEncoder()

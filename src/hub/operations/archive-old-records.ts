@@ -3,7 +3,7 @@ import { batch, run, type Statements } from '../../shared/db/batch'
 import type { Settings } from '../../shared/settings'
 import type { ActionContext } from '../database/action-context'
 import type { ArchiveKind } from '../schema/audit'
-import { encodeLines, joinLines, seal } from './archive-format'
+import { encodeLines } from './archive-format'
 import {
   type AuditRecord,
   type Cutoffs,
@@ -14,14 +14,12 @@ import {
   type Progress,
   recordFile,
   replaceTraces,
-  selectNames,
   selectOldCalls,
   selectOldTraces,
   selectOldUsage,
-  type TraceRecord,
   type UsageRecord,
 } from './archive-queries'
-import { findNames, formatNames, formatStub, type TraceLine } from './archive-view'
+import { sealTraces } from './seal-traces'
 
 /** Returns the first day of each kind that stays in the database; null when nothing is archived. */
 export function findCutoffs(
@@ -68,26 +66,8 @@ const createTraceFile: CreateFile = async ({ db }, from, cutoff, toKey) => {
   const records = takeDay(found, ({ activationId }) => dayOfId(activationId))
   const [first, last] = [records[0], records.at(-1)]
   if (!first || !last) return null
-  const words = records.map(({ trace }) => findNames(trace))
-  const accounts = await run(db, selectNames([...new Set(words.flat())]))
-  const names = new Set(accounts.map(({ name }) => name))
   const key = toKey(dayOfId(first.activationId))
-  const sealed = await Promise.all(records.map(({ trace }) => seal(trace)))
-  const lines = records.map(({ activationId }, at): TraceLine => {
-    return { activation_id: activationId, sealed: sealed[at]?.sealed ?? '' }
-  })
-  const { bytes, places } = await joinLines(lines)
-  const stubs = records.map(({ activationId }: TraceRecord, at) => ({
-    id: activationId,
-    stub: formatStub({
-      key,
-      offset: 0,
-      length: 0,
-      ...places[at],
-      secret: sealed[at]?.secret ?? '',
-      names: formatNames(words[at]?.filter((word) => names.has(word)) ?? []),
-    }),
-  }))
+  const { bytes, stubs } = await sealTraces(db, key, records)
   return {
     key,
     bytes,

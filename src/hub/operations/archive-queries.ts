@@ -15,6 +15,7 @@ import {
 } from '../schema/audit'
 import { usageEvents } from '../schema/budgets'
 import { pushedBranches, receivedReviews } from '../schema/definitions'
+import { replayLanes } from '../schema/replays'
 import { triggerDeliveries } from '../schema/triggers'
 
 export const dayMs = 86_400_000
@@ -39,10 +40,13 @@ const x = alias(activations, 'x')
 
 const p = alias(archiveProgress, 'p')
 
-/** Old traces of ended runs that are still in the database, behind the last one that was moved. */
+const lane = alias(replayLanes, 'lane')
+
+/** Old traces of ended runs and lanes of replays that are still in the database, behind the last one that was moved. */
 const oldTraces = (afterId: SQL, day: number): SQL => sql`${activationTraces} ${t}
-  JOIN ${activations} ${x} ON ${x.id} = ${t.activationId} AND ${x.state} = 'done'
-  WHERE ${t.activationId} > ${afterId} AND ${t.activationId} < ${idAt(day * dayMs)}
+  LEFT JOIN ${activations} ${x} ON ${x.id} = ${t.activationId}
+  WHERE (${x.state} = 'done' OR EXISTS (SELECT 1 FROM ${replayLanes} ${lane} WHERE ${lane.id} = ${t.activationId}))
+    AND ${t.activationId} > ${afterId} AND ${t.activationId} < ${idAt(day * dayMs)}
     AND substr(${t.trace}, 1, ${archivedMark.length}) <> ${archivedMark}`
 
 /** Old calls that no standing rule allowed: the page of a rule counts its uses. */
@@ -114,6 +118,15 @@ export const selectOldUsage = (day: number): Statement<UsageRecord[]> =>
       .where(lt(usageEvents.createdAt, day * dayMs))
       .orderBy(asc(usageEvents.createdAt), asc(usageEvents.activationId), asc(usageEvents.call))
       .limit(archiving.recordsMax.usage),
+  )
+
+/** Selects what is stored of a run. */
+export const selectTrace = (activationId: string): Statement<{ trace: string }[]> =>
+  many(
+    orm
+      .select({ trace: activationTraces.trace })
+      .from(activationTraces)
+      .where(sql`${activationTraces.activationId} = ${activationId}`),
   )
 
 /** Selects which of these words are names of accounts. */
@@ -204,5 +217,5 @@ export const usageArchivedBeforeSql = sql`(SELECT iif(${p.afterAt} = 0, 0,
   (${p.afterAt} / ${sql.raw(String(dayMs))} + 1) * ${sql.raw(String(dayMs))})
   FROM ${archiveProgress} ${p} WHERE ${p.kind} = 'usage')`
 
-/** Begins the text of a trace that was moved; a stored log is a JSON object. */
+/** Begins what stands for a trace that is in object storage; a record is a JSON object. */
 export const archivedMark = 'archived:'

@@ -37,7 +37,7 @@ export async function readRecords(
   return { key, json: `[${lines.join(',')}]` }
 }
 
-/** What stays in the database of an archived trace: where it lies, its key, and what people are found by. */
+/** What stays in the database of a trace in object storage: where it lies, its key, and what people are found by. */
 interface TraceStub extends Place {
   key: string
   secret: string
@@ -54,16 +54,23 @@ export interface TraceLine {
   sealed: string
 }
 
+const readStub = (stored: string | null): TraceStub | null =>
+  stored?.startsWith(archivedMark) ? JSON.parse(stored.slice(archivedMark.length)) : null
+
+/** Returns the file that holds a stored trace; null when the database holds it. */
+export const findKey = (stored: string | null): string | null => readStub(stored)?.key ?? null
+
 /**
- * Returns a stored trace, from the archive if it was moved; null when none is stored, or its file cannot be
+ * Returns a stored trace, from object storage if it is there; null when none is stored, or its file cannot be
  * read.
  */
 export async function openStoredTrace(
   archive: ArchiveStore,
   stored: string | null,
 ): Promise<string | null> {
-  if (!stored?.startsWith(archivedMark)) return stored
-  const { key, offset, length, secret }: TraceStub = JSON.parse(stored.slice(archivedMark.length))
+  const stub = readStub(stored)
+  if (!stub) return stored
+  const { key, offset, length, secret } = stub
   const bytes = await archive.get(key, { offset, length })
   if (!bytes) return null
   const { sealed }: TraceLine = JSON.parse(await decompress(bytes))

@@ -121,6 +121,7 @@ const emptyPost = {
   isLocked: false,
   agentsCostMicrousd: 0,
   isPinned: false,
+  isTriggered: false,
   removalReason: null,
 }
 
@@ -189,6 +190,7 @@ export async function createPost(
     authorKind: actor.kind,
     authorDisplayName: author?.displayName ?? null,
     isUntrusted: hasReadUntrusted || author?.isGuest === true,
+    isTriggered: outside !== undefined,
   }
   const { columns, names, images } = renderText('posts', answer)
   const isAgent = actor.kind === 'agent'

@@ -32,6 +32,9 @@ export const postAnswer = z
     comment_count: countAnswer,
     is_locked: z.boolean(),
     is_pinned: z.boolean().describe('Pinned to the top of its community.'),
+    is_triggered: z
+      .boolean()
+      .describe('Written by a trigger of its author, from what another service sent.'),
     removal_reason: z
       .string()
       .nullable()
@@ -50,6 +53,7 @@ export const presentPost = presenterOf(postAnswer).from<PostRow>({
   }),
   // Answers to idempotent writes may have been stored before there were these columns.
   is_pinned: (post) => post.isPinned ?? false,
+  is_triggered: (post) => post.isTriggered ?? false,
   removal_reason: (post) => post.removalReason ?? null,
 })
 

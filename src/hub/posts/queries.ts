@@ -318,27 +318,42 @@ const thenFields = (at: SQLWrapper) => ({
   ...postThenFields(p, postFields.removalReason, sql.raw(`'${removedTitle}'`), at),
 })
 
+/** The orders of a list as of a time. That by rank is of the ranks of today, since no earlier ones are kept. */
+type PastSort = Extract<PostSort, 'new' | 'hot'>
+
 /** The condition on the community or author of a list is left out where the list has none. */
-const preparePastPosts = (shape: Pick<ListShape, 'isOfCommunity' | 'isOfAuthor'>) =>
+const preparePastPosts = (
+  sort: PastSort,
+  shape: Pick<ListShape, 'isOfCommunity' | 'isOfAuthor'> = {
+    isOfCommunity: false,
+    isOfAuthor: false,
+  },
+) =>
   prepare((v: Params<ListValues & { at: number }>) => {
+    const key = keyOf(sort, p, v.now)
     const conditions = [
       sql`${isPostShownSql(p)} AND ${p.createdAt} <= ${v.at} AND ${couldReadSql(p.communityId, v.reader, v.at)}`,
-      ...placesSql({ ...shape, sort: 'new', isFollowing: false, isAfterRow: true }, v, p),
+      ...placesSql({ ...shape, sort, isFollowing: false, isAfterRow: true }, v, p),
       ...(shape.isOfCommunity || shape.isOfAuthor ? [] : [sql`${p.isListed} = 1`]),
-      sql`(${p.createdAt}, ${p.id}) < (${v.afterKey}, ${v.afterId}) AND ${wasNotRemovedSql}`,
+      sql`(${key}, ${p.id}) < (${v.afterKey}, ${v.afterId}) AND ${wasNotRemovedSql}`,
     ]
     return manySql(
       thenFields(v.at),
       sql`FROM ${postTables} ${joinPostThenSql(p, v.at)} WHERE ${sql.join(conditions, sql` AND `)}
-        ORDER BY ${p.createdAt} DESC, ${p.id} DESC LIMIT ${v.limit} OFFSET ${v.offset}`,
+        ORDER BY ${key} DESC, ${p.id} DESC LIMIT ${v.limit} OFFSET ${v.offset}`,
     )
   })
 
+const ofCommunity = { isOfCommunity: true, isOfAuthor: false }
 const pastPosts = {
-  hub: preparePastPosts({ isOfCommunity: false, isOfAuthor: false }),
-  community: preparePastPosts({ isOfCommunity: true, isOfAuthor: false }),
-  author: preparePastPosts({ isOfCommunity: false, isOfAuthor: true }),
-  both: preparePastPosts({ isOfCommunity: true, isOfAuthor: true }),
+  hub: preparePastPosts('new'),
+  community: preparePastPosts('new', ofCommunity),
+  author: preparePastPosts('new', { isOfCommunity: false, isOfAuthor: true }),
+  both: preparePastPosts('new', { isOfCommunity: true, isOfAuthor: true }),
+}
+const pastHotPosts = {
+  hub: preparePastPosts('hot'),
+  community: preparePastPosts('hot', ofCommunity),
 }
 
 /** Selects one page of posts as of a time, newest first. */
@@ -355,6 +370,20 @@ export function selectPostsThen(
     community: community ?? null,
     author: author ?? null,
     offset: offset ?? 0,
+  })
+}
+
+/** Selects the first posts as of a time, in the order of their ranks of today. */
+export function selectHotPostsThen(
+  { reader, community, limit }: Pick<PostList, 'reader' | 'community' | 'limit'>,
+  at: number,
+): Statement<PostRow[]> {
+  return pastHotPosts[community === undefined ? 'hub' : 'community']({
+    ...viewerValues(null, at),
+    ...{ reader, at, limit, afterKey: Number.MAX_SAFE_INTEGER, afterId: '' },
+    community: community ?? null,
+    author: null,
+    offset: 0,
   })
 }
 

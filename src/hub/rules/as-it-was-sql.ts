@@ -19,9 +19,7 @@ const k = alias(communities, 'then_community')
 const h = alias(pastAccess, 'past')
 const m = alias(communityMembers, 'listed_then')
 const a = alias(accounts, 'account_then')
-const v = alias(textVersions, 'version_then')
 const w = alias(textVersions, 'w')
-const r = alias(moderationActions, 'removal_then')
 const x = alias(moderationActions, 'action_then')
 
 /** What a community's visibility or an account's role was. */
@@ -69,38 +67,53 @@ type Text = Readonly<
 type PostText = Text & Readonly<Record<'title' | 'url' | 'isLocked', SQLWrapper>>
 type CommentText = Text & Readonly<Record<'postId', SQLWrapper>>
 
+/** The tables that a statement joins for what its posts were, or its comments: it can do both. */
+const joinedAs = (name: string) => ({
+  v: alias(textVersions, `${name}_version_then`),
+  r: alias(moderationActions, `${name}_removal_then`),
+})
+type Joined = ReturnType<typeof joinedAs>
+
+const postJoin = joinedAs('post')
+const commentJoin = joinedAs('comment')
+
 interface Place {
   postId: SQLWrapper
   /** Null for the post itself. */
   commentId: SQLWrapper | null
 }
 
-/** The last action of these kinds on a post or comment until then. */
+/** A column of the last action of these kinds on a post or comment until then. */
 const lastActionSql = (
+  column: SQLWrapper,
   { postId, commentId }: Place,
   kinds: readonly (typeof moderationActions.$inferSelect.kind)[],
   at: SQLWrapper,
 ): SQL =>
-  sql`(SELECT ${x.id} FROM ${moderationActions} ${x} WHERE ${x.postId} = ${postId} AND ${x.commentId} IS ${commentId}
+  sql`(SELECT ${column} FROM ${moderationActions} ${x} WHERE ${x.postId} = ${postId} AND ${x.commentId} IS ${commentId}
     AND ${x.kind} IN (${sql.raw(kinds.map((kind) => `'${kind}'`).join(', '))}) AND ${x.createdAt} <= ${at}
     ORDER BY ${x.createdAt} DESC, ${x.id} DESC LIMIT 1)`
 
+/** Whether no moderator had removed a post or comment then, where its row is not joined. */
+export const wasShownSql = (place: Place, at: SQLWrapper): SQL =>
+  sql`coalesce(${lastActionSql(x.kind, place, ['remove', 'restore'], at)}, '') <> 'remove'`
+
 /** Joins what a post or comment said then, and the action that had removed it. */
-const joinThenSql = (place: Place, of: Text, at: SQLWrapper): SQL =>
+const joinThenSql = ({ v, r }: Joined, place: Place, of: Text, at: SQLWrapper): SQL =>
   sql`LEFT JOIN ${textVersions} ${v} ON ${v.seq} = (SELECT max(${w.seq}) FROM ${textVersions} ${w}
       WHERE ${of.editedAt} > ${at} AND ${w.postId} = ${place.postId} AND ${w.commentId} = ${place.commentId ?? sql`''`}
         AND ${w.writtenAt} <= ${at} AND ${w.replacedAt} > ${at})
     LEFT JOIN ${moderationActions} ${r} ON ${r.kind} = 'remove'
-      AND ${r.id} = ${lastActionSql(place, ['remove', 'restore'], at)}`
+      AND ${r.id} = ${lastActionSql(x.id, place, ['remove', 'restore'], at)}`
 
 export const joinPostThenSql = (post: PostText, at: SQLWrapper): SQL =>
-  joinThenSql({ postId: post.id, commentId: null }, post, at)
+  joinThenSql(postJoin, { postId: post.id, commentId: null }, post, at)
 
 export const joinCommentThenSql = (comment: CommentText, at: SQLWrapper): SQL =>
-  joinThenSql({ postId: comment.postId, commentId: comment.id }, comment, at)
+  joinThenSql(commentJoin, { postId: comment.postId, commentId: comment.id }, comment, at)
 
-/** Whether no moderator had removed the text then, behind one of the joins. */
-export const wasNotRemovedSql: SQL = sql`${r.id} IS NULL`
+/** Whether no moderator had removed the post then, behind `joinPostThenSql`. */
+export const wasNotRemovedSql: SQL = sql`${postJoin.r.id} IS NULL`
 
 /** Text in place of a version that was deleted because there were too many. */
 const lostText = sql.raw(`'[version not kept]'`)
@@ -110,24 +123,25 @@ const wasEditedSinceSql = (of: Text, at: SQLWrapper): SQL =>
 
 /** What a column said then: of the present text, of a version, or that this version was not kept. */
 const saidSql = (
+  { v }: Joined,
   of: Text,
   at: SQLWrapper,
   { now, kept, lost }: Record<'now' | 'kept' | 'lost', SQLWrapper>,
 ): SQL =>
   sql`CASE WHEN NOT ${wasEditedSinceSql(of, at)} THEN ${now} WHEN ${v.seq} IS NULL THEN ${lost} ELSE ${kept} END`
 
-const isShownSql = (isShownNow: SQL): SQL => sql`(${isShownNow} AND ${wasNotRemovedSql})`
+const isShownSql = ({ r }: Joined, isShownNow: SQL): SQL => sql`(${isShownNow} AND ${r.id} IS NULL)`
 
 /** When the text had been edited last. */
-const editedThenSql = (of: Text, at: SQLWrapper): SQL<number | null> =>
-  sql<number | null>`nullif(${saidSql(of, at, {
+const editedThenSql = (joined: Joined, of: Text, at: SQLWrapper): SQL<number | null> =>
+  sql<number | null>`nullif(${saidSql(joined, of, at, {
     now: sql`${of.editedAt}`,
-    kept: v.writtenAt,
+    kept: joined.v.writtenAt,
     lost: sql`NULL`,
   })}, ${of.createdAt})`
 
 /** Why a moderator has removed it, or had; null for what its author deleted. */
-const reasonSql = (of: Text, reasonNow: SQLWrapper): SQL<string | null> =>
+const reasonSql = ({ r }: Joined, of: Text, reasonNow: SQLWrapper): SQL<string | null> =>
   sql<
     string | null
   >`iif(${of.deletedAt} IS NULL OR ${of.removalId} IS NOT NULL, coalesce(${r.reason}, ${reasonNow}), NULL)`
@@ -143,36 +157,40 @@ export const postThenFields = (
   removedTitle: SQLWrapper,
   at: SQLWrapper,
 ) => {
+  const { v } = postJoin
   const place = { postId: post.id, commentId: null }
-  const isShown = isShownSql(isPostShownSql(post))
+  const isShown = isShownSql(postJoin, isPostShownSql(post))
   const said = (now: SQLWrapper, kept: SQLWrapper, lost: SQLWrapper) =>
-    saidSql(post, at, { now, kept, lost })
+    saidSql(postJoin, post, at, { now, kept, lost })
   const next = sql`(SELECT ${x.kind} = 'unlock' FROM ${moderationActions} ${x} WHERE ${x.postId} = ${post.id}
     AND ${x.kind} IN ('lock', 'unlock') AND ${x.createdAt} > ${at} ORDER BY ${x.createdAt}, ${x.id} LIMIT 1)`
-  const kindOf = (id: SQL) =>
-    sql`(SELECT ${x.kind} FROM ${moderationActions} ${x} WHERE ${x.id} = ${id})`
   return {
     title: sql<string>`iif(${isShown}, ${said(post.title, v.title, lostText)}, ${removedTitle})`,
     content: sql<string>`iif(${isShown}, ${said(post.content, v.content, lostText)}, '')`,
     url: sql<string | null>`iif(${isShown}, ${said(post.url, v.url, sql`NULL`)}, NULL)`,
-    editedAt: editedThenSql(post, at),
+    editedAt: editedThenSql(postJoin, post, at),
     // The next change says what was before it; without one it is as today.
     isLocked: flag(sql`coalesce(${next}, ${post.isLocked})`),
     // A removal also unpins.
     isPinned: flag(
-      sql`coalesce(${kindOf(lastActionSql(place, ['pin', 'unpin', 'remove'], at))} = 'pin', 0)`,
+      sql`coalesce(${lastActionSql(x.kind, place, ['pin', 'unpin', 'remove'], at)} = 'pin', 0)`,
     ),
-    removalReason: reasonSql(post, reasonNow),
+    removalReason: reasonSql(postJoin, post, reasonNow),
   }
 }
 
 /** Fields of a comment that differ from those of today, behind `joinCommentThenSql`. */
 export const commentThenFields = (comment: CommentText, reasonNow: SQLWrapper, at: SQLWrapper) => {
-  const said = saidSql(comment, at, { now: comment.content, kept: v.content, lost: lostText })
+  const { v, r } = commentJoin
+  const said = saidSql(commentJoin, comment, at, {
+    now: comment.content,
+    kept: v.content,
+    lost: lostText,
+  })
   return {
-    content: sql<string>`iif(${isShownSql(isCommentShownSql(comment))}, ${said}, '')`,
-    editedAt: editedThenSql(comment, at),
+    content: sql<string>`iif(${isShownSql(commentJoin, isCommentShownSql(comment))}, ${said}, '')`,
+    editedAt: editedThenSql(commentJoin, comment, at),
     deletedAt: nullable(sql<number | null>`coalesce(${comment.deletedAt}, ${r.createdAt})`),
-    removalReason: reasonSql(comment, reasonNow),
+    removalReason: reasonSql(commentJoin, comment, reasonNow),
   }
 }

@@ -16,6 +16,11 @@ const timeErrors = {
     new AppError('VALIDATION', 'The time is in the future.', {
       details: [{ path: 'query.at', message: 'Must not be in the future' }],
     }),
+  form: () =>
+    new AppError('VALIDATION', 'That is not a time.', {
+      hint: 'Write at=2026-02-01T09:30:00Z.',
+      details: [{ path: 'query.at', message: 'Must be a time in ISO 8601' }],
+    }),
   order: () =>
     new AppError('VALIDATION', 'Only the order by time is known as of a time.', {
       hint: 'Use sort=new with at.',
@@ -26,6 +31,14 @@ const timeErrors = {
 /** @throws VALIDATION for a time that has not come yet */
 export function assertPast(at: number, now: number): void {
   if (at > now) throw timeErrors.future()
+}
+
+/** Reads the parameter of a page. @throws VALIDATION for no time, and for one that has not come yet */
+export function readPastTime(text: string, now: number): number {
+  const { data: at } = atParameter.safeParse(text)
+  if (at === undefined) throw timeErrors.form()
+  assertPast(at, now)
+  return at
 }
 
 /** @throws VALIDATION for a list of posts in another order than that of time */

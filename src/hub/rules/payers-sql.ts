@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { budgetAccountWindows, budgets, budgetWindows, usageEvents } from '../schema/budgets'
+import { replayLanes } from '../schema/replays'
 import {
   hasReachedSql,
   type LimitColumns,
@@ -126,10 +127,13 @@ export const neededBySql = (needed: NeededColumns): NeededColumns => ({
  * (a JSON list of account ids) and who pays for them (a JSON object by account id). An alias of `activations` has these columns; `spenderOf` names those of
  * other tables.
  */
-type Spender = Record<
+export type Spender = Record<
   'agentId' | 'communityId' | 'models' | 'requesters' | 'payers' | 'isForGuest',
   SQLWrapper
->
+> & {
+  /** Whether it is a lane of a replay; absent: it is none. */
+  isReplay?: SQLWrapper
+}
 
 /** The spender in the columns of the table `name`, which are named as in `activations`. */
 export const spenderOf = (name: string): Spender => ({
@@ -146,6 +150,18 @@ export const noRequestersSql = sql.raw("'[]' AS requesters, '{}' AS payers, 0 AS
 
 const e = alias(usageEvents, 'e')
 const x = alias(activations, 'x')
+const lane = alias(replayLanes, 'lane')
+
+/** The columns of a lane of a replay, an alias of `replay_lanes`, as a spender. */
+export const toLaneSpender = (row: Omit<Spender, 'isReplay'>): Spender => ({
+  agentId: row.agentId,
+  communityId: row.communityId,
+  models: row.models,
+  requesters: row.requesters,
+  payers: row.payers,
+  isForGuest: row.isForGuest,
+  isReplay: sql.raw('1'),
+})
 
 type Scope = Record<'scope' | 'scopeId', SQLWrapper>
 type Span = Record<'budgetId' | 'startsAt' | 'endsAt', SQLWrapper>
@@ -167,7 +183,11 @@ export const paysForSql = (b: Scope, spender: Spender): SQL => sql`(
   OR (${b.scope} = 'executor' AND ${b.scopeId} IN (
     SELECT ${providerSql(sql`value`)} FROM json_each(${spender.models})))
   OR (${b.scope} = 'requester' AND ${b.scopeId} IN (SELECT key FROM json_each(${spender.payers})))
-  OR (${b.scope} = 'guests' AND ${b.scopeId} = '' AND ${spender.isForGuest} = 1))`
+  OR (${b.scope} = 'guests' AND ${b.scopeId} = '' AND ${spender.isForGuest} = 1)${
+    spender.isReplay &&
+    sql`
+  OR (${b.scope} = 'replay' AND ${b.scopeId} = '' AND ${spender.isReplay} = 1)`
+  })`
 
 /**
  * Condition: the budget `b` pays for `spender`, or, when it holds for each account with a role, may do so:
@@ -176,7 +196,7 @@ export const paysForSql = (b: Scope, spender: Spender): SQL => sql`(
 export const mayPayForSql = (b: Scope, spender: Spender): SQL =>
   sql`(${paysForSql(b, spender)} OR ${isRoleScopeSql(b)})`
 
-/** Condition: the running activation `x` spends from the window of `b`, or of the payer `h` in it. */
+/** Condition: the running activation or lane `by` spends from the window of `b`, or of the payer `h` in it. */
 const holdsMoneySql = (
   b: Scope,
   by: Spender,
@@ -202,20 +222,32 @@ export const isCurrentWindowSql = (b: { id: SQLWrapper }, w: Span, now: Time): S
  */
 export const usageSpendersSql = sql`(
   SELECT ${e.accountId} AS agent_id, ${e.communityId}, json_array(${e.model}) AS models,
-    coalesce(${x.requesters}, '[]') AS requesters, coalesce(${x.payers}, '{}') AS payers,
-    coalesce(${x.isForGuest}, 0) AS is_for_guest,
+    coalesce(${x.requesters}, ${lane.requesters}, '[]') AS requesters,
+    coalesce(${x.payers}, ${lane.payers}, '{}') AS payers,
+    coalesce(${x.isForGuest}, ${lane.isForGuest}, 0) AS is_for_guest, ${e.task} = 'replay' AS is_replay,
     ${e.costMicrousd}, ${e.inputTokens}, ${e.outputTokens}, ${e.createdAt}
-  FROM ${usageEvents} ${e} LEFT JOIN ${activations} ${x} ON ${x.id} = ${e.activationId})`
+  FROM ${usageEvents} ${e} LEFT JOIN ${activations} ${x} ON ${x.id} = ${e.activationId}
+    LEFT JOIN ${replayLanes} ${lane} ON ${lane.id} = ${e.activationId})`
 
-/** Returns the sum that running activations have reserved of the budget `b`, or of the payer `h` in it. */
-export function reservedSql(
-  b: Scope,
-  column: 'reservedMicrousd' | 'reservedTokens',
-  { byHolder = false } = {},
-): SQL<number> {
+/** The columns of `usageSpendersSql u`. */
+export const usageSpender: Spender = { ...spenderOf('u'), isReplay: sql.raw('u.is_replay') }
+
+type Reserved = 'reservedMicrousd' | 'reservedTokens'
+
+/**
+ * Returns the sum that running lanes of replays have reserved of the budget `b`, or of the payer `h` in it. Without such a
+ * lane it reads no row.
+ */
+const heldByLanesSql = (b: Scope, column: Reserved, holds: typeof paysForSql, except?: SQL): SQL =>
+  sql`(SELECT coalesce(sum(${lane[column]}), 0) FROM ${replayLanes} ${lane} INDEXED BY replay_lanes_running
+    WHERE ${lane.state} = 'running'${except} AND ${holds(b, toLaneSpender(lane))})`
+
+/** Returns the sum that running activations and lanes have reserved of the budget `b`, or of the payer `h` in it. */
+export function reservedSql(b: Scope, column: Reserved, { byHolder = false } = {}): SQL<number> {
   const held = alias(activations, 'held')
-  return sql`(SELECT coalesce(sum(${held[column]}), 0) FROM ${activations} ${held}
-    WHERE ${held.state} = 'running' AND ${byHolder ? holdsMoneySql(b, held) : paysForSql(b, held)})`
+  const holds = byHolder ? holdsMoneySql : paysForSql
+  return sql`((SELECT coalesce(sum(${held[column]}), 0) FROM ${activations} ${held}
+    WHERE ${held.state} = 'running' AND ${holds(b, held)}) + ${heldByLanesSql(b, column, holds)})`
 }
 
 /**
@@ -265,10 +297,14 @@ const freeShareSql = (kind: Kind): SQL => sql`
        WHEN ${lacksWindowSql} OR ${b[`limit${kind}`]} = 0 THEN 0
        ELSE (${b[`limit${kind}`]} - ${w[`spent${kind}`]} - total(${x[`reserved${kind}`]})) / ${b[`limit${kind}`]} END`
 
+/** What lanes other than `ask` have reserved. They settle each call when it is reported, so none has used more. */
+const heldByOthersSql = (column: Reserved): SQL =>
+  heldByLanesSql(b, column, holdsMoneySql, sql` AND ${lane.id} <> ask.id`)
+
 /**
  * Selects what each budget leaves for each row of the table `ask`, whose columns are `spender`, that it pays for: `candidate`, `budget_id`,
  * `microusd` and `tokens` (limit - spent), `used_...` (spent and not yet settled by OTHER running activations)
- * and `held_...` (reserved by these). A row of `ask` is a spender with `id`, `candidate` (its key), `at` (the
+ * and `held_...` (reserved by these, and by lanes of replays). A row of `ask` is a spender with `id`, `candidate` (its key), `at` (the
  * time) and `priority`. The index is named, because SQLite would otherwise build a temporary index over all
  * activations ever run.
  */
@@ -276,7 +312,8 @@ export const selectBudgetRoomSql = (spender: Spender): SQL =>
   selectRoomSql(spender, {
     columns: sql`,
       total(${x.costMicrousd}) AS used_microusd, total(${x.inputTokens}) AS used_tokens,
-      total(${x.reservedMicrousd}) AS held_microusd, total(${x.reservedTokens}) AS held_tokens,
+      total(${x.reservedMicrousd}) + ${heldByOthersSql('reservedMicrousd')} AS held_microusd,
+      total(${x.reservedTokens}) + ${heldByOthersSql('reservedTokens')} AS held_tokens,
       min(${freeShareSql('Microusd')}, ${freeShareSql('Tokens')}) AS free_share`,
     join: sql`LEFT JOIN ${activations} ${x} INDEXED BY activations_running
       ON ${x.state} = 'running' AND ${x.id} <> ask.id AND ${holdsMoneySql(b, x)}`,

@@ -5,6 +5,7 @@ import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { adminOpenings, communities, communityMembers, subscriptions } from '../schema/communities'
 import { posts } from '../schema/posts'
+import { replayLanes } from '../schema/replays'
 import { requestAccountSql } from '../viewers/queries'
 import { isPostShownSql, isRunGoneSql } from './shown-sql'
 
@@ -15,6 +16,12 @@ const p = alias(posts, 'read_post')
 const place = alias(communities, 'place')
 const s = alias(subscriptions, 'subscribed')
 const x = alias(activations, 'reader_run')
+const lane = alias(replayLanes, 'reader_lane')
+
+/** The run of a reader: of a lane of a replay the one that is replayed. */
+const runOfReaderSql = (reader: SQLWrapper): SQL => sql`coalesce(
+  (SELECT ${lane.activationId} FROM ${replayLanes} ${lane} WHERE ${lane.id} = ${reader} ->> 'activation'),
+  ${reader} ->> 'activation')`
 
 /** Communities that not everybody reads. The index is named: a hub without such a community reads no row. */
 const closedSql = sql`${communities} ${k} INDEXED BY communities_not_public WHERE ${k.visibility} <> 'public'`
@@ -30,7 +37,8 @@ const readsClosedSql = (account: { id: SQLWrapper; role: SQLWrapper }): SQL =>
   sql`((${k.visibility} = 'members' AND coalesce(${account.role} IN ('member', 'admin'), 0)) OR ${isListedSql(k.id, account.id)})`
 
 /**
- * The accounts of a reader, all of whom have to read, for FROM: `id`, `role`. A run without a requester adds nobody.
+ * The accounts of a reader, all of whom have to read, for FROM: `id`, `role`. A run without a requester adds nobody. A lane
+ * of a replay has the requesters of the run and whoever asked for the replay.
  */
 export const readersSql = (reader: SQLWrapper): SQL =>
   sharedTable(
@@ -41,7 +49,10 @@ export const readersSql = (reader: SQLWrapper): SQL =>
   UNION ALL SELECT ${a.id}, ${a.role} FROM ${accounts} ${a} WHERE ${a.id} = ${reader} ->> 'account'
   UNION ALL SELECT ${a.id}, ${a.role} FROM ${activations} ${x}
     CROSS JOIN json_each(iif(${x.requesters} = '[]', '[null]', ${x.requesters})) n LEFT JOIN ${accounts} ${a} ON ${a.id} = n.value
-    WHERE ${x.id} = ${reader} ->> 'activation'`,
+    WHERE ${x.id} = ${runOfReaderSql(reader)}
+  UNION ALL SELECT ${a.id}, ${a.role} FROM ${replayLanes} ${lane} CROSS JOIN json_each(${lane.requesters}) n
+    LEFT JOIN ${accounts} ${a} ON ${a.id} = n.value
+    WHERE ${lane.id} = ${reader} ->> 'activation'`,
   )
 
 /**
@@ -53,7 +64,7 @@ const isForAudienceSql = (
   reader: SQLWrapper,
 ): SQL => sql`(${reader} ->> 'activation' IS NULL OR EXISTS (
   SELECT 1 FROM ${activations} ${x} LEFT JOIN ${communities} ${place} ON ${place.id} = ${x.communityId}
-  WHERE ${x.id} = ${reader} ->> 'activation' AND (${x.communityId} = ${k.id}
+  WHERE ${x.id} = ${runOfReaderSql(reader)} AND (${x.communityId} = ${k.id}
     OR (${k.visibility} = 'members' AND iif(${x.postId} IS NULL, ${x.task} IN ('dm', 'manual'),
       coalesce(${place.visibility} <> 'public', 0) AND NOT EXISTS (
         SELECT 1 FROM ${communityMembers} ${m} JOIN ${accounts} ${a} ON ${a.id} = ${m.accountId}

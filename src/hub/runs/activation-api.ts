@@ -3,7 +3,7 @@ import { scheduling } from '../../shared/config'
 import { type Answers, batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
 import { idAt } from '../../shared/db/write-sql'
-import type { PostId } from '../../shared/ids'
+import type { ActivationId, PostId } from '../../shared/ids'
 import { describeImages } from '../../shared/markdown/describe-images'
 import type { KeyPrefixes } from '../../shared/settings'
 import { toStoredRequest } from '../approvals/arguments'
@@ -37,13 +37,14 @@ import { cancellationStatements, deleteChangedRequests } from '../inbox/stop-que
 import { publishToWatchers } from '../live/live-publisher'
 import { deferMail } from '../mail/send-actions'
 import { renderText } from '../markdown/render-text'
+import { deleteUnnamedTraces, isLongTrace, storeLongTrace } from '../operations/seal-traces'
 import { findCredential, maskCredentials } from '../rules/credential-patterns'
 import { maskTrace } from '../rules/traces'
 import { selectAgentsToWake } from '../rules/waiting-sql'
 import { readExploration, toCommitEvent, toLoadEvent } from '../scheduling/exploration'
 import { endOutage } from '../scheduling/outage-actions'
 import { outageStatements, selectNextAttempt } from '../scheduling/outage-queries'
-import { queueApprovals } from '../webhooks/queue-queries'
+import { queueApprovals, queueHubReports } from '../webhooks/queue-queries'
 import { deferDeliveries } from '../webhooks/send-actions'
 import {
   commitStatements,
@@ -265,8 +266,9 @@ async function park(context: ActionContext, request: ParkRequest): Promise<ParkR
     throw new Error('A park request needs a call to approve or an outage to wait for.')
   }
   const requests = calls.map((each) => toStoredRequest(each, settings))
-  const trace = maskTrace(request.trace, settings)
-  const { parked, waiting, attempt, isPushed, isQueued } = await batch(db, {
+  const trace = await storeMasked(context, activationId, maskTrace(request.trace, settings))
+  const postId = clock.newId<PostId>(now)
+  const { parked, waiting, attempt, isPushed, isQueued, isReported } = await batch(db, {
     usage: recordUsageStatements({ ...request, trace }),
     release: releaseSlot({ ...request, requests: JSON.stringify(requests) }),
     adopted: request.areRequested
@@ -276,9 +278,8 @@ async function park(context: ActionContext, request: ParkRequest): Promise<ParkR
     resume: request.areRequested ? resumeIfDecided(activationId, now) : null,
     isPushed: calls.length > 0 ? queuePushesOfAgent({ agentId, like: idAt(now), now }) : null,
     isQueued: calls.length > 0 ? queueApprovals(agentId, now) : null,
-    outage: outage
-      ? outageStatements({ activationId, agentId, now, outage, postId: clock.newId(now) })
-      : [],
+    outage: outage ? outageStatements({ activationId, agentId, now, outage, postId }) : [],
+    isReported: outage ? queueHubReports([{ postId }], now) : null,
     cancellation: cancellationStatements(activationId, now),
     attempt: outage ? selectNextAttempt({}) : null,
     parked: selectStateOf({ id: activationId }),
@@ -286,7 +287,7 @@ async function park(context: ActionContext, request: ParkRequest): Promise<ParkR
   })
   deferPushes(context, isPushed ?? false)
   deferMail(context, isQueued ?? false)
-  deferDeliveries(context, isQueued)
+  deferDeliveries(context, isQueued || isReported === true)
   if (attempt?.at) defer(scheduler.sweepAt(attempt.at))
   return { kind: parked?.state === 'parked' ? 'parked' : 'lost', waiting }
 }
@@ -302,7 +303,7 @@ const withheldNotice =
  * round trip. Idempotent: a repeat returns the result of the first call.
  */
 export async function commit(
-  { db, clock, settings }: Pick<ActionContext, 'db' | 'clock' | 'settings'>,
+  context: Pick<ActionContext, 'db' | 'clock' | 'settings' | 'archive'>,
   request: CommitRequest,
 ): Promise<{
   answer: CommitResult
@@ -314,13 +315,18 @@ export async function commit(
   /** Whether the thread of the reply can have watchers. */
   isWatched: boolean
 }> {
-  const safe = maskCredentialsIn(request, settings)
+  const { db, clock, settings } = context
+  const masked = maskCredentialsIn(request, settings)
+  const { activationId } = request
+  const safe = { ...masked, trace: await storeMasked(context, activationId, masked.trace) }
   const withheld = safe.reply?.content === request.reply?.content ? null : 'credential_withheld'
   const text = safe.reply ? renderReply(safe.reply) : null
-  const { result, waiting, isPushed, isQueued, isWatched } = await batch(
+  const { result, waiting, isPushed, isQueued, isReported, isWatched } = await batch(
     db,
     commitStatements(safe, text, withheld, clock.newId<PostId>(request.now)),
   )
+  const isInFile = safe.trace !== masked.trace
+  if (isInFile && result?.state === 'done') await deleteUnnamedTraces(context, activationId)
   const answer: CommitResult = {
     kind: result?.state === 'done' ? 'done' : 'lost',
     replyId: result?.replyId ?? null,
@@ -332,10 +338,17 @@ export async function commit(
     exploration: toCommitEvent(request, result),
     hasCrossed: result?.hasCrossed === true,
     isPushed: isPushed === true,
-    isQueued,
+    isQueued: isQueued || isReported === true,
     isWatched: isWatched === true,
   }
 }
+
+/** Returns what the database stores of a run: its record, or where it lies when it is too long for a row. */
+const storeMasked = async (
+  context: Pick<ActionContext, 'db' | 'archive'>,
+  activationId: ActivationId,
+  trace: string,
+): Promise<string> => (isLongTrace(trace) ? storeLongTrace(context, activationId, trace) : trace)
 
 /**
  * Returns a notice in place of the reply. It addresses the requesters, as every reply does, and wakes

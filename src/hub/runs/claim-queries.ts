@@ -27,6 +27,7 @@ import {
   headroomSql,
   isCurrentWindowSql,
   payersSql,
+  type Spender,
   selectBudgetRoomSql,
   selectHeadroomSql,
   selectSettledRoomSql,
@@ -117,7 +118,10 @@ const left: Amounts = { microusd: room.leftMicrousd, tokens: room.leftTokens }
 const free: Amounts = { microusd: room.freeMicrousd, tokens: room.freeTokens }
 
 /** A row of `ask` as a spender. */
-const askSpender = { ...spenderOf('ask'), isForGuest: hasGuestSql(spenderOf('ask').payers) }
+export const askSpender: Spender = {
+  ...spenderOf('ask'),
+  isForGuest: hasGuestSql(spenderOf('ask').payers),
+}
 
 /** Whether a row of `ask` can say that its budget is used up: what is left is too little, and known. */
 const isKnownShortSql = sql`coalesce(${isShortSql(left)} AND NOT ${room.lacksWindow}, 1)`
@@ -494,10 +498,13 @@ export const selectPayingBudgetsOf = (asked: AskedTask): Statement<PayingBudget[
   selectPayingFrom(withAsk(asked))
 
 /** Selects the same for the rows of `ask`, which `before` contains. */
-export const selectPayingFrom = (before: SQL): Statement<PayingBudget[]> =>
+export const selectPayingFrom = (
+  before: SQL,
+  spender: Spender = askSpender,
+): Statement<PayingBudget[]> =>
   manySql(
     payingFields,
-    sql`FROM (${selectBudgetRoomSql(askSpender)}) room JOIN ask ON ask.candidate = ${roomOfWait.candidate}
+    sql`FROM (${selectBudgetRoomSql(spender)}) room JOIN ask ON ask.candidate = ${roomOfWait.candidate}
       JOIN ${budgets} ${b} ON ${b.id} = room.budget_id
       LEFT JOIN ${budgetWindows} ${w} ON ${isCurrentWindowSql(b, w, sql`ask.at`)}
       LEFT JOIN ${accounts} ${u} ON ${b.scope} IN ('agent', 'requester') AND ${u.id} = ${b.scopeId}

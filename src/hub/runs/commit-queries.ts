@@ -15,6 +15,7 @@ import { addExcludedSql, bare, insertSelect, newIdSql, updateSet } from '../../s
 import type { Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
 import { requestsEndStatements } from '../approvals/write-queries'
+import { type SpendingTable, spendingLanes, spendingRuns } from '../budgets/queries'
 import { hasCrossedSql } from '../budgets/report-queries'
 import { insertRefusal, settleUsage, unsettledSql } from '../budgets/settle-queries'
 import type { CommitRequest, NotifyRequest } from '../contract/hub'
@@ -38,7 +39,7 @@ import { agents, contributions, explorers } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { comments, posts } from '../schema/posts'
 import { isWriterSilencedSql } from '../viewers/ban-sql'
-import { queueEnding } from '../webhooks/queue-queries'
+import { queueEnding, queueHubReports } from '../webhooks/queue-queries'
 import { type ReplyText, replyStatements } from './reply-queries'
 
 /** Usage and trace that both COMMIT and PARK report. */
@@ -62,35 +63,41 @@ const countCost = prepare((v: ReportedUsage) =>
   ),
 )
 
-const insertUsage = prepare((v: ReportedUsage) =>
-  write(
-    insertSelect(
-      usageEvents,
-      {
-        activationId: x.id,
-        call: sql`u.value ->> 'call'`,
-        accountId: x.agentId,
-        executor: sql`u.value ->> 'executor'`,
-        model: sql`u.value ->> 'model'`,
-        task: x.task,
-        postId: x.postId,
-        communityId: x.communityId,
-        inputTokens: sql`u.value ->> 'inputTokens'`,
-        cachedTokens: sql`u.value ->> 'cachedTokens'`,
-        outputTokens: sql`u.value ->> 'outputTokens'`,
-        reasoningTokens: sql`u.value ->> 'reasoningTokens'`,
-        costMicrousd: sql`u.value ->> 'costMicrousd'`,
-        isPriced: sql`u.value ->> 'isPriced'`,
-        isEstimated: sql`u.value ->> 'isEstimated'`,
-        durationMs: sql`u.value ->> 'durationMs'`,
-        createdAt: sql`max(${v.now}, ${x.reservedAt})`,
-      },
-      sql`FROM ${activations} ${x}, json_each(${v.usage}) u
-      WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'running'`,
-      { verb: 'INSERT OR IGNORE' },
+const prepareInsertUsage = ({ from, row, task, postId }: SpendingTable) =>
+  prepare((v: ReportedUsage) =>
+    write(
+      insertSelect(
+        usageEvents,
+        {
+          activationId: row.id,
+          call: sql`u.value ->> 'call'`,
+          accountId: row.agentId,
+          executor: sql`u.value ->> 'executor'`,
+          model: sql`u.value ->> 'model'`,
+          task,
+          postId,
+          communityId: row.communityId,
+          inputTokens: sql`u.value ->> 'inputTokens'`,
+          cachedTokens: sql`u.value ->> 'cachedTokens'`,
+          outputTokens: sql`u.value ->> 'outputTokens'`,
+          reasoningTokens: sql`u.value ->> 'reasoningTokens'`,
+          costMicrousd: sql`u.value ->> 'costMicrousd'`,
+          isPriced: sql`u.value ->> 'isPriced'`,
+          isEstimated: sql`u.value ->> 'isEstimated'`,
+          durationMs: sql`u.value ->> 'durationMs'`,
+          createdAt: sql`max(${v.now}, ${row.reservedAt})`,
+        },
+        sql`FROM ${from}, json_each(${v.usage}) u
+      WHERE ${row.id} = ${v.activationId} AND ${row.state} = 'running'`,
+        { verb: 'INSERT OR IGNORE' },
+      ),
     ),
-  ),
-)
+  )
+
+const insertUsage = {
+  runs: prepareInsertUsage(spendingRuns),
+  lanes: prepareInsertUsage(spendingLanes),
+}
 
 const storeTrace = prepare((v: Params<{ activationId: ActivationId; trace: string }>) =>
   write(
@@ -112,17 +119,26 @@ export function recordUsageStatements(report: UsageReport): Statement<void>[] {
   return [...chargeStatements(report), storeTrace({ activationId, trace })]
 }
 
-/** Returns the statements that charge and record calls, without a trace. */
-export function chargeStatements({
-  activationId,
-  usage,
-  now,
-}: Omit<UsageReport, 'trace'>): Statement<void>[] {
-  if (usage.length === 0) return []
-  // Of a call that is reported twice, the first report counts.
+type CallReport = Omit<UsageReport, 'trace'>
+
+/** Of a call that is reported twice, the first report counts. */
+const toReported = ({ activationId, usage, now }: CallReport) => {
   const calls = new Map(usage.toReversed().map((each) => [each.call, each]))
-  const values = { activationId, usage: JSON.stringify([...calls.values()]), now }
-  return [countCost(values), ...settleUsage(values), insertUsage(values)]
+  return { activationId, usage: JSON.stringify([...calls.values()]), now }
+}
+
+/** Returns the statements that charge and record calls, without a trace. */
+export function chargeStatements(report: CallReport): Statement<void>[] {
+  if (report.usage.length === 0) return []
+  const values = toReported(report)
+  return [countCost(values), ...settleUsage(values, 'runs'), insertUsage.runs(values)]
+}
+
+/** Returns the statements that charge and record calls of a lane of a replay, while it runs. */
+export function chargeLaneStatements(report: CallReport): Statement<void>[] {
+  if (report.usage.length === 0) return []
+  const values = toReported(report)
+  return [...settleUsage(values, 'lanes'), insertUsage.lanes(values)]
 }
 
 /** Sets the totals of an activation to the sum of its recorded usage; part of a list of `SET`. */
@@ -326,6 +342,16 @@ function outcomeStatements(
     recordExploration({ activationId, now }),
     countDay({ activationId, day: Math.floor(now / dayMs) }),
   ]
+}
+
+/** Queues the posts of `outcomeStatements`, as far as they were written. */
+function queueErrorPosts({ report, outcome, now }: CommitRequest, circuitPostId: PostId) {
+  const ids = [...(report ? [report.id] : []), ...(outcome === 'failed' ? [circuitPostId] : [])]
+  if (ids.length === 0) return null
+  return queueHubReports(
+    ids.map((postId) => ({ postId })),
+    now,
+  )
 }
 
 const u = alias(accounts, 'u')
@@ -618,6 +644,7 @@ export function commitStatements(
       replyId: request.reply?.id ?? null,
       now: request.now,
     }),
+    isReported: queueErrorPosts(request, circuitPostId),
     count: countActivation(request),
     finish: finish({ activationId }),
     result: selectResult({ activationId }),

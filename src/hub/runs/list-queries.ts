@@ -447,6 +447,7 @@ const detailColumns = (reader: SQLWrapper) => ({
   ...activationColumns,
   ...traceAccessColumns(reader),
   agentId: x.agentId,
+  postCreatedAt: nullable(p.createdAt),
   agentKind: a.kind,
   admission: x.admission,
   postId: nullable(p.id),

@@ -23,6 +23,7 @@ export const budgetScopes = [
   'community',
   'requester',
   'guests',
+  'replay',
   ...roleScopes,
 ] as const
 
@@ -99,7 +100,7 @@ export const budgets = sqliteTable(
   {
     id: text('id').$type<BudgetId>().primaryKey(),
     scope: text('scope', { enum: budgetScopes }).notNull(),
-    /** '' for the hub, guests and roles, account id of an agent, name of an executor or provider, provider/model, id of a community. */
+    /** '' for the hub, guests, replays and roles, account id of an agent, name of an executor or provider, provider/model, id of a community. */
     scopeId: text('scope_id').notNull().default(''),
     period: text('period', { enum: ['day', 'week', 'month'] }).notNull(),
     resetDay: integer('reset_day').notNull().default(1),

@@ -174,22 +174,44 @@ export const pushDevices = sqliteTable(
 
 export type PushDevice = typeof pushDevices.$inferSelect
 
-/** What an account can be reached for. */
-export const pushKinds = ['mention', 'dm', 'approval', 'run'] as const
-export type PushKind = (typeof pushKinds)[number]
+/** What an inbox item can notify its account of, in the order of the form. */
+export const notificationKinds = ['mention', 'reply', 'dm', 'approval', 'run'] as const
+export type NotificationKind = (typeof notificationKinds)[number]
 
-/** What an account wants to be reached for. */
-export const pushSettings = sqliteTable('push_settings', {
-  accountId: text('account_id')
-    .$type<AccountId>()
-    .primaryKey()
-    .references(() => accounts.id),
-  kinds: text('kinds', { mode: 'json' }).$type<PushKind[]>().notNull(),
-  /** Minutes after local midnight; null: there are no quiet hours. */
-  quietFrom: integer('quiet_from'),
-  quietTo: integer('quiet_to'),
-  timezone: text('timezone').notNull(),
-})
+/** How an account can be notified. What has no channel is in the inbox only. */
+export const channels = ['push', 'mail', 'digest'] as const
+export type Channel = (typeof channels)[number]
+
+/** The channels of each kind. New posts of what the account follows are in the digest or nowhere. */
+export type NotificationChoices = Record<NotificationKind, Channel[]> & { post: 'digest'[] }
+
+/** How an account wants to be notified. Without a row the defaults hold. */
+export const notificationSettings = sqliteTable(
+  'notification_settings',
+  {
+    accountId: text('account_id')
+      .$type<AccountId>()
+      .primaryKey()
+      .references(() => accounts.id),
+    choices: text('choices', { mode: 'json' }).$type<NotificationChoices>().notNull(),
+    /** Minutes after local midnight; null: there are no quiet hours. */
+    quietFrom: integer('quiet_from'),
+    quietTo: integer('quiet_to'),
+    /** IANA name: of the quiet hours and of the digest. */
+    timezone: text('timezone').notNull(),
+    /** Hour of the digest on the clocks of its reader. */
+    digestHour: integer('digest_hour').notNull(),
+    /** When the next digest is due; null: none is. */
+    digestAt: integer('digest_at'),
+    /** Up to when the last digest reached. */
+    digestedAt: integer('digested_at').notNull(),
+  },
+  (table) => [
+    index('notification_settings_by_digest')
+      .on(table.digestAt)
+      .where(sql`${table.digestAt} IS NOT NULL`),
+  ],
+)
 
 /** Messages to send. A row is written in the batch of its inbox item. */
 export const pushQueue = sqliteTable(

@@ -2,7 +2,6 @@ import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { AccountId } from '../../shared/ids'
 import { accounts } from './accounts'
-import type { PushKind } from './inbox'
 
 /** What mail is sent for. A row of `outbox` with the kind `mail` has one as its event. */
 export const mailEvents = [
@@ -30,18 +29,6 @@ export const mailAddresses = sqliteTable(
     confirmedAt: integer('confirmed_at'),
     /** Of the token that confirms it. */
     tokenHash: text('token_hash').notNull(),
-    /** What is sent at once. */
-    kinds: text('kinds', { mode: 'json' }).$type<PushKind[]>().notNull().default([]),
-    /** What waits for the digest. */
-    digestKinds: text('digest_kinds', { mode: 'json' }).$type<PushKind[]>().notNull().default([]),
-    /** Hour of the digest on the clocks of its reader. */
-    digestHour: integer('digest_hour').notNull().default(8),
-    /** IANA name. */
-    timezone: text('timezone').notNull().default('UTC'),
-    /** When the next digest is due; null: none is. */
-    digestAt: integer('digest_at'),
-    /** Up to when the last digest reached. */
-    digestedAt: integer('digested_at').notNull().default(0),
     /** Messages in a row that a mail server refused for good. */
     failures: integer('failures').notNull().default(0),
     /** Nothing is sent any more since. */
@@ -54,7 +41,6 @@ export const mailAddresses = sqliteTable(
       .on(table.normalized)
       .where(sql`${table.confirmedAt} IS NOT NULL`),
     index('mail_addresses_by_name').on(table.normalized, table.createdAt),
-    index('mail_addresses_by_digest').on(table.digestAt).where(sql`${table.digestAt} IS NOT NULL`),
     index('mail_addresses_stopped').on(table.stoppedAt).where(sql`${table.stoppedAt} IS NOT NULL`),
   ],
 )

@@ -52,6 +52,8 @@ export const posts = sqliteTable(
     pinnedAt: integer('pinned_at'),
     /** The run that wrote it had read text by a guest or from outside. An edit keeps the mark. */
     isUntrusted: integer('is_untrusted', { mode: 'boolean' }).notNull().default(false),
+    /** A trigger of its author wrote it, from what another service sent. */
+    isTriggered: integer('is_triggered', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
     index('posts_deleted').on(table.id).where(sql`${table.deletedAt} IS NOT NULL`),

@@ -30,9 +30,12 @@ export const triggers = sqliteTable(
     takesReviews: integer('takes_reviews', { mode: 'boolean' }).notNull().default(false),
     verify: text('verify', { enum: verifications }).notNull(),
     perHourMax: integer('per_hour_max').notNull(),
-    /** Which secret it has; the one before is accepted until `oldSecretUntil`. */
+    /** Which secret it has. Those before are accepted until these times, the newest first. */
     secretVersion: integer('secret_version').notNull().default(1),
-    oldSecretUntil: integer('old_secret_until'),
+    oldSecretsUntil: text('old_secrets_until', { mode: 'json' })
+      .$type<number[]>()
+      .notNull()
+      .default([]),
     createdAt: integer('created_at').notNull(),
   },
   (table) => [

@@ -9,9 +9,17 @@ import {
   prepare,
   type Statement,
 } from '../../shared/db/statement'
-import type { AccountId, PostId } from '../../shared/ids'
+import { type AccountId, type PostId, uuidV7 } from '../../shared/ids'
 import { stripMarkdown } from '../../shared/markdown/strip-markdown'
 import type { AccountKind, SearchHit } from '../contract/hub'
+import {
+  commentThenFields,
+  couldReadSql,
+  joinCommentThenSql,
+  joinPostThenSql,
+  postThenFields,
+  wasShownSql,
+} from '../rules/as-it-was-sql'
 import { isUntrustedCommentSql } from '../rules/people-sql'
 import { canReadSql } from '../rules/readable-sql'
 import { isCommentShownSql, isPostShownSql } from '../rules/shown-sql'
@@ -21,6 +29,16 @@ import { agents } from '../schema/definitions'
 import { comments, mentions, posts, searchIndex } from '../schema/posts'
 import type { Reader } from '../viewers/reader'
 import { type SearchTerms, SNIPPET_SOURCE_CHARS_MAX, toSnippet } from './terms'
+
+/** Whether a statement finds what is there, or what was as of a time. */
+type Tense = 'now' | 'past'
+
+/** Of a search as of a time. */
+interface Then {
+  at: SQLWrapper
+  /** The first id that is newer. */
+  before: SQLWrapper
+}
 
 /** Values of a search, as bound. */
 interface PlanOperands {
@@ -130,7 +148,7 @@ const planSql = (v: PlanOperands): SQL => sql`${countedSql(v)},
  * A common table expression `newest` (row, is_in_title): what `plan.newest` finds. It is the newest documents
  * of each kind that match, and those that match in their title, which comments have not.
  */
-const newestSql = (v: PlanOperands): SQL => sql`
+const newestSql = (v: PlanOperands & Then, tense: Tense): SQL => sql`
   newest AS MATERIALIZED (
     SELECT r.value AS row, max(place.is_in_title) AS is_in_title
     FROM plan CROSS JOIN json_each(${v.kinds}) kind
@@ -138,9 +156,23 @@ const newestSql = (v: PlanOperands): SQL => sql`
       CROSS JOIN json_each((SELECT json_group_array(row) FROM (
         SELECT search_index.rowid AS row FROM search_index
         WHERE search_index MATCH place.place || plan.newest || ' AND "' || ${tagSql('k', sql`kind.value`)} || '"' || plan.not_closed
+          ${tense === 'past' ? sql`AND search_index.rowid < ${writtenBeforeSql(sql`kind.value`, v.before)}` : sql``}
         ORDER BY search_index.rowid DESC LIMIT ${NEWEST_MAX}))) r
     WHERE plan.newest IS NOT NULL AND NOT (kind.value = 1 AND place.is_in_title)
     GROUP BY row)`
+
+/**
+ * The row of the index before which everything stands that was written until a time. By ids, because they begin
+ * with the time and have an index.
+ */
+const writtenBeforeSql = (
+  kind: SQL,
+  before: SQLWrapper,
+): SQL => sql`4 + 4 * coalesce(iif(${kind} = 0,
+  (SELECT ${writtenPost.seq} FROM ${posts} ${writtenPost} WHERE ${writtenPost.id} < ${before}
+    ORDER BY ${writtenPost.id} DESC LIMIT 1),
+  (SELECT ${writtenComment.seq} FROM ${comments} ${writtenComment} WHERE ${writtenComment.id} < ${before}
+    ORDER BY ${writtenComment.id} DESC LIMIT 1)), 0)`
 
 /** Best matches that are checked for questions to agents; bounds the rows read. */
 const RANKED_MAX = 1_000
@@ -166,6 +198,8 @@ export interface HitScope {
   author: string | null
   /** Leaves out what was written before, and accounts and communities; milliseconds since the Unix epoch. */
   since: number | null
+  /** Finds posts and comments as of this time, and shows what they said; accounts and communities are left out. */
+  at?: number | undefined
 }
 
 interface HitFilter extends HitScope {
@@ -180,7 +214,13 @@ interface HitFilter extends HitScope {
   offset: number
 }
 
-interface HitValues extends Omit<HitFilter, 'types' | 'terms'> {
+interface PastValues {
+  /** 0 for a search of the present. */
+  at: number
+  before: string
+}
+
+interface HitValues extends Omit<HitFilter, 'types' | 'terms' | 'at'>, PastValues {
   /** JSON list of `SearchWord`. */
   words: string
   isAll: boolean
@@ -190,7 +230,7 @@ interface HitValues extends Omit<HitFilter, 'types' | 'terms'> {
   rankedMax: number
 }
 
-interface ScopeValues extends Omit<HitScope, 'terms'> {
+interface ScopeValues extends Omit<HitScope, 'terms' | 'at'>, PastValues {
   words: string
   isAll: boolean
   prefix: string | null
@@ -207,6 +247,9 @@ const h = alias(communities, 'hc')
 const u = alias(accounts, 'hu')
 const n = alias(mentions, 'n')
 const g = alias(agents, 'g')
+/** The last post and comment that were written until a time. */
+const writtenPost = alias(posts, 'written_post')
+const writtenComment = alias(comments, 'written_comment')
 
 /** The community of a post or comment, or the one that was found itself; '' for an account. */
 const communityOfHitSql = (
@@ -224,7 +267,7 @@ const documentColumns = sql`coalesce(${p.id}, ${q.id}) AS post_id, ${m.id} AS co
   coalesce(${p.authorId}, ${m.authorId}) AS author_id`
 
 /** Whether the filters leave a document. The words of the column `tags` only make finding it cheap. */
-const isFoundSql = (row: SQL, v: Params<ScopeValues>): SQL => sql`
+const isFoundSql = (row: SQL, v: Params<ScopeValues>, tense: Tense): SQL => sql`
   ${row} & 3 IN (SELECT value FROM json_each(${v.kinds}))
     AND ${isPostShownSql(q)}
     AND ${canReadSql(communityOfHitSql(row), v.reader)}
@@ -233,7 +276,16 @@ const isFoundSql = (row: SQL, v: Params<ScopeValues>): SQL => sql`
     AND (${v.author} IS NULL OR coalesce(${p.authorId}, ${m.authorId}) =
       (SELECT ${accounts.id} FROM ${accounts} WHERE ${accounts.name} = ${v.author}))
     AND (${v.since} IS NULL OR coalesce(${p.createdAt}, ${m.createdAt}) >= ${v.since})
-    AND (${v.exceptPostId} IS NULL OR coalesce(${p.id}, ${q.id}, '') <> ${v.exceptPostId})`
+    AND (${v.exceptPostId} IS NULL OR coalesce(${p.id}, ${q.id}, '') <> ${v.exceptPostId})
+    ${tense === 'past' ? sql`AND ${wasFoundSql(row, v)}` : sql``}`
+
+/** Whether the document was there as of a time, and the reader read it. */
+const wasFoundSql = (row: SQL, v: Params<ScopeValues>): SQL => {
+  const postId = sql`coalesce(${p.id}, ${q.id})`
+  return sql`coalesce(${p.createdAt}, ${m.createdAt}) <= ${v.at}
+    AND ${couldReadSql(communityOfHitSql(row), v.reader, v.at)} AND ${wasShownSql({ postId, commentId: null }, v.at)}
+    AND (${m.id} IS NULL OR ${wasShownSql({ postId, commentId: sql`${m.id}` }, v.at)})`
+}
 
 const rowid = sql`${searchIndex.rowid}`
 const newestRow = sql`newest.row`
@@ -246,20 +298,20 @@ const weightSql = sql`iif(coalesce(${m.content}, ${p.content}) LIKE '%decided:%'
  * The best matches that the filters leave, with who wrote them. FTS5 sorts by rank, so the filters run
  * on as many rows as the limit needs. A match in the title weighs four times as much as one in the text.
  */
-const foundSql = (v: Params<HitValues>, forPeople: boolean) => sql`
+const foundSql = (v: Params<HitValues>, forPeople: boolean, tense: Tense) => sql`
   SELECT row, ${forPeople ? sql`(row_number() OVER (ORDER BY score DESC, row DESC) - 1) / ${groupSize}` : sql`0`} AS part,
     score * weight AS score, newest_at, is_newest, post_id, comment_id, author_id FROM (
     SELECT ${rowid} AS row, -search_index.rank AS score, ${forPeople ? weightSql : sql`1`} AS weight, 0 AS newest_at, 0 AS is_newest, ${documentColumns}
     FROM ${searchIndex} ${documentTablesSql(rowid)}
     WHERE ${searchIndex} MATCH (SELECT ranked FROM plan) AND search_index.rank MATCH 'bm25(4.0, 1.0, 0.0)'
-      AND ${isFoundSql(rowid, v)}
+      AND ${isFoundSql(rowid, v, tense)}
     ORDER BY search_index.rank LIMIT ${v.rankedMax})
   UNION ALL
   SELECT newest.row, 0, newest.is_in_title, coalesce(${p.createdAt}, ${m.createdAt},
       iif(newest.row & 3 = 2, (SELECT ${u.createdAt} FROM ${accounts} ${u} WHERE ${u.seq} = newest.row >> 2),
         (SELECT ${h.createdAt} FROM ${communities} ${h} WHERE ${h.seq} = newest.row >> 2))), 1, ${documentColumns}
   FROM newest ${documentTablesSql(newestRow)}
-  WHERE ${isFoundSql(newestRow, v)}`
+  WHERE ${isFoundSql(newestRow, v, tense)}`
 
 /** One page of them; what the searching agent wrote, and questions to agents, come last. */
 const hitsSql = (v: Params<HitValues>) => sql`
@@ -311,9 +363,22 @@ const hitFields = {
 
 export type HitRow = Omit<RowOf<typeof hitFields>, 'text' | 'isPrefix'> & { snippet: string }
 
-const hitsFor = (forPeople: boolean) => (v: Params<HitValues>) =>
+/** The fields that differ as of a time: what the post and the comment said. */
+function pastHitFields(at: SQLWrapper) {
+  const none = sql`NULL`
+  const { title, content } = postThenFields(p, none, none, at)
+  const text = sql`iif(${m.id} IS NULL, ${content}, ${commentThenFields(m, none, at).content})`
+  return {
+    ...hitFields,
+    title,
+    content: sql<string>`substr(${text}, 1, 500)`,
+    text: sql<string>`substr(trim(${text}), 1, ${SOURCE_CHARS_MAX})`,
+  }
+}
+
+const hitsFor = (forPeople: boolean, tense: Tense) => (v: Params<HitValues>) =>
   manySql(
-    hitFields,
+    tense === 'past' ? pastHitFields(v.at) : hitFields,
     sql`FROM hits h
       LEFT JOIN ${posts} ${p} ON ${p.id} = h.post_id AND ${isPostShownSql(p)}
       LEFT JOIN ${communities} ${k} ON ${k.id} = ${p.communityId}
@@ -321,12 +386,25 @@ const hitsFor = (forPeople: boolean) => (v: Params<HitValues>) =>
       LEFT JOIN ${accounts} ${a} ON ${a.id} = h.author_id
       LEFT JOIN ${accounts} ${b} ON h.row & 3 = 2 AND ${b.seq} = h.row >> 2
       LEFT JOIN ${communities} ${c} ON h.row & 3 = 3 AND ${c.seq} = h.row >> 2
+      ${tense === 'past' ? sql`${joinPostThenSql(p, v.at)} ${joinCommentThenSql(m, v.at)}` : sql``}
       ORDER BY h.is_last, h.part, h.score DESC, h.newest_at DESC, h.row DESC`,
-    sql`WITH ${planSql(v)}, ${newestSql(v)}, found AS MATERIALIZED (${foundSql(v, forPeople)}), hits AS MATERIALIZED (${hitsSql(v)})`,
+    sql`WITH ${planSql(v)}, ${newestSql(v, tense)}, found AS MATERIALIZED (${foundSql(v, forPeople, tense)}), hits AS MATERIALIZED (${hitsSql(v)})`,
   )
 
-const selectForPeople = prepare(hitsFor(true))
-const selectForAgents = prepare(hitsFor(false))
+const prepareHits = (tense: Tense) => ({
+  people: prepare(hitsFor(true, tense)),
+  agents: prepare(hitsFor(false, tense)),
+})
+const preparedHits = { now: prepareHits('now'), past: prepareHits('past') }
+
+/** Sorts before every other id of its millisecond. */
+const lowest = new Uint8Array(10)
+
+/** What a search of a tense binds besides its words and filters. */
+const toPast = (at: number | undefined): PastValues & { tense: Tense } =>
+  at === undefined
+    ? { tense: 'now', at: 0, before: '' }
+    : { tense: 'past', at, before: uuidV7(at + 1, lowest) }
 
 const kindsOf = (types: readonly SearchHit['type'][]): string =>
   JSON.stringify(types.map((type) => hitTypes.indexOf(type)))
@@ -341,13 +419,15 @@ const toValues = ({ words, match, prefix }: SearchTerms) => ({
  * Selects one page of matches, best first by BM25. The filters apply before the limit; snippets are
  * made only for the rows of the page, for people without markup.
  */
-export function selectHits({ types, terms, ...filter }: HitFilter): Statement<HitRow[]> {
+export function selectHits({ types, terms, at, ...filter }: HitFilter): Statement<HitRow[]> {
   const { demoteQuestionsFor, offset, limit } = filter
+  const { tense, ...past } = toPast(at)
   // The last one says only whether there are more, so it may be the first of its group.
   const groups = Math.ceil((offset + limit - 1) / GROUP_SIZE)
   const forPeople = demoteQuestionsFor === null
-  const found = (forPeople ? selectForPeople : selectForAgents)({
+  const found = preparedHits[tense][forPeople ? 'people' : 'agents']({
     ...filter,
+    ...past,
     ...toValues(terms),
     kinds: kindsOf(types),
     rankedMax: forPeople ? groups * GROUP_SIZE + 1 : RANKED_MAX,
@@ -375,22 +455,26 @@ const countFields = {
   isPartial: flag(sql`sum(count(*)) OVER () > ${COUNTED_MAX} OR max(f.is_newest)`),
 }
 
-const selectCounted = prepare((v: Params<ScopeValues>) =>
-  manySql(
-    countFields,
-    sql`FROM (
+const prepareCounted = (tense: Tense) =>
+  prepare((v: Params<ScopeValues>) =>
+    manySql(
+      countFields,
+      sql`FROM (
         SELECT * FROM (SELECT ${rowid} AS row, 0 AS is_newest FROM ${searchIndex} ${documentTablesSql(rowid)}
-          WHERE ${searchIndex} MATCH (SELECT ranked FROM plan) AND ${isFoundSql(rowid, v)} LIMIT ${COUNTED_MAX} + 1)
-        UNION ALL SELECT newest.row, 1 FROM newest ${documentTablesSql(newestRow)} WHERE ${isFoundSql(newestRow, v)}) f
+          WHERE ${searchIndex} MATCH (SELECT ranked FROM plan) AND ${isFoundSql(rowid, v, tense)} LIMIT ${COUNTED_MAX} + 1)
+        UNION ALL SELECT newest.row, 1 FROM newest ${documentTablesSql(newestRow)} WHERE ${isFoundSql(newestRow, v, tense)}) f
       GROUP BY f.row & 3`,
-    sql`WITH ${planSql(v)}, ${newestSql(v)}`,
-  ),
-)
+      sql`WITH ${planSql(v)}, ${newestSql(v, tense)}`,
+    ),
+  )
+const preparedCounts = { now: prepareCounted('now'), past: prepareCounted('past') }
 
 /** Counts the hits of each kind. */
-export function countHits({ terms, ...scope }: HitScope): Statement<HitCounts> {
-  const counted = selectCounted({
+export function countHits({ terms, at, ...scope }: HitScope): Statement<HitCounts> {
+  const { tense, ...past } = toPast(at)
+  const counted = preparedCounts[tense]({
     ...scope,
+    ...past,
     ...toValues(terms),
     kinds: kindsOf(hitTypes),
     exceptPostId: null,

@@ -4,6 +4,7 @@ import { decodeCount, encodeCursor, toPageFields } from '../../shared/cursor'
 import type { SearchHit } from '../contract/hub'
 import { offsetParameter, pageFields, presentTime, timeAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
+import { asOfField, assertPast, atParameter, presentAsOf } from '../rules/as-it-was'
 import { personAnswer, presentPerson } from '../rules/people'
 import { communityName, placeAnswer } from '../rules/places'
 import {
@@ -52,6 +53,9 @@ const searchQuery = z.object({
     .default(limits.search.resultsDefault),
   cursor: z.string().max(500).optional(),
   offset: offsetParameter,
+  at: atParameter.describe(
+    'Finds posts and comments as of this time, by their words of today, and shows what they said; without what you may not read today. Not in the future. See `as_of`.',
+  ),
 })
 
 const hitAnswer = z
@@ -94,6 +98,7 @@ const searchAnswer = z.object({
       'If nothing was found: the same words with one spelt otherwise, which finds something.',
     ),
   ...pageFields,
+  ...asOfField,
 })
 
 const toOrder = (rows: HitRow[]) =>
@@ -135,13 +140,17 @@ export const searchRoutes: Route[] = [
     answer: searchAnswer,
     handle: async ({ c, list, reader, query, read }) => {
       const { db, clock } = c.var.context
+      const { at } = query
+      const now = clock.now()
+      if (at !== undefined) assertPast(at, now)
       const terms = readSearchTerms(query.q, 'all')
       const offset = decodeCount(list, query.cursor) + (query.offset ?? 0)
       const scope = {
         reader,
         community: query.community ?? null,
         author: query.author ?? null,
-        since: toSince(query.within ?? null, clock.now()),
+        since: toSince(query.within ?? null, at ?? now),
+        at,
       }
       const filter = {
         ...scope,
@@ -163,8 +172,11 @@ export const searchRoutes: Route[] = [
         results: hits,
         sorted_by: toOrder(rows),
         ...(answers.counts && { counts: presentCounts(answers.counts) }),
-        did_you_mean: isMissed ? await findSuggestion(db, query.q, scope) : null,
+        // The words of the index are those of today.
+        did_you_mean:
+          isMissed && at === undefined ? await findSuggestion(db, query.q, scope) : null,
         ...toPageFields(hasMore ? encodeCursor(list, offset + query.limit) : null),
+        ...presentAsOf(at),
       }
     },
   }),

@@ -151,7 +151,7 @@ export async function createTrigger(
   if (input.community !== undefined && !community) throw triggerErrors.communityNotFound()
   if (input.agent !== undefined && !agent) throw triggerErrors.agentNotFound()
   const id = clock.newId()
-  const secret = await triggerSecrets.read({ id, verify, secretVersion: 1, oldSecretUntil: null })
+  const secret = await triggerSecrets.read({ id, verify, secretVersion: 1, oldSecretsUntil: [] })
   if (secret === null) throw triggerErrors.noKey()
   const createdAt = clock.now()
   const target = {
@@ -186,12 +186,12 @@ export interface NewSecret {
   id: string
   /** Returned only once. */
   secret: string
-  /** The secret before is accepted until then. */
+  /** The secret before is accepted until then, and those before it as long as they were. */
   oldSecretUntil: number
 }
 
 /**
- * Gives a trigger of the account a new secret. The one before is accepted for a while.
+ * Gives a trigger of the account a new secret. Those before are accepted for a day each.
  *
  * @throws NOT_FOUND, UNAVAILABLE without a vault key
  */
@@ -206,7 +206,10 @@ export async function replaceSecret(
   const oldSecretUntil = now + triggerLimits.oldSecretMs
   const before = await run(db, selectTriggerKey(id, accountId))
   if (!before) throw triggerErrors.notFound()
-  const next: TriggerKey = { ...before, secretVersion: before.secretVersion + 1, oldSecretUntil }
+  // A new one that is asked for twice must not end the secret that the sender has.
+  const untils = [oldSecretUntil, ...before.oldSecretsUntil]
+  const oldSecretsUntil = untils.slice(0, triggerLimits.oldSecretsMax)
+  const next: TriggerKey = { ...before, secretVersion: before.secretVersion + 1, oldSecretsUntil }
   const secret = await triggerSecrets.read(next)
   if (secret === null) throw triggerErrors.noKey()
   const once = { accountId, key, action: 'triggers.secret', input: { id } }
@@ -216,7 +219,7 @@ export async function replaceSecret(
     isSecret: true,
     statements: {
       guard: await guardActor(context, actor, { role: 'member' }),
-      isAdvanced: advanceSecret(before, accountId, oldSecretUntil),
+      isAdvanced: advanceSecret(before, accountId, oldSecretsUntil),
     },
   })
   if (done.results?.isAdvanced !== true) throw triggerErrors.secretChanged()

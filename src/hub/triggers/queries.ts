@@ -51,7 +51,7 @@ const triggerFields = {
   verify: t.verify,
   perHourMax: t.perHourMax,
   secretVersion: t.secretVersion,
-  oldSecretUntil: t.oldSecretUntil,
+  oldSecretsUntil: t.oldSecretsUntil,
   createdAt: t.createdAt,
 }
 
@@ -189,12 +189,15 @@ const isOwnedSql = (id: string, accountId: AccountId): SQL =>
 export const advanceSecret = (
   { id, secretVersion }: Pick<TriggerRow, 'id' | 'secretVersion'>,
   accountId: AccountId,
-  oldUntil: number,
+  oldSecretsUntil: readonly number[],
 ) =>
   writeChanges(
     updateSet(
       triggers,
-      { secretVersion: secretVersion + 1, oldSecretUntil: oldUntil },
+      {
+        secretVersion: secretVersion + 1,
+        oldSecretsUntil: sql`${JSON.stringify(oldSecretsUntil)}`,
+      },
       sql`WHERE ${isOwnedSql(id, accountId)} AND ${triggers.secretVersion} = ${secretVersion}`,
     ),
   )
@@ -206,7 +209,7 @@ export const selectTriggerKey = (id: string, accountId: AccountId) =>
       id: triggers.id,
       verify: triggers.verify,
       secretVersion: triggers.secretVersion,
-      oldSecretUntil: triggers.oldSecretUntil,
+      oldSecretsUntil: triggers.oldSecretsUntil,
     },
     sql`FROM ${triggers} WHERE ${isOwnedSql(id, accountId)}`,
   )
@@ -278,6 +281,14 @@ export const insertDelivery = ({ at, ...row }: Delivery): Statement<void> =>
       },
       sql`WHERE true`,
     ),
+  )
+
+/** Selects after how long a trigger that has accepted as many as it may within an hour accepts one again. */
+export const selectWait = (triggerId: string, now: number) =>
+  oneSql(
+    { ms: sql<number | null>`min(${d.at}) + ${hourMs - now}` },
+    sql`FROM ${triggerDeliveries} ${d} WHERE ${d.triggerId} = ${triggerId}
+      AND ${d.at} > ${now - hourMs} AND ${d.outcome} = 'accepted'`,
   )
 
 /** Deletes deliveries that are older than they are kept. */

@@ -25,6 +25,7 @@ import {
   releaseBody,
   selectAccepted,
   selectReceiving,
+  selectWait,
 } from './queries'
 import { fillTemplate, parseTemplate } from './template'
 
@@ -57,12 +58,12 @@ const refusals = {
       'This body was received before under another delivery id.',
       { hint: 'Send a delivery again with its own id.' },
     ),
-  limit: (perHourMax: number) =>
+  limit: (perHourMax: number, retryAfterMs: number) =>
     new RefusedDelivery(
       'limit',
       'RATE_LIMITED',
       `The trigger has accepted ${perHourMax} deliveries within an hour, the most it may.`,
-      { hint: 'Send it again later.' },
+      { hint: 'Send it again after as many seconds as Retry-After says.', retryAfterMs },
     ),
   owner: () =>
     new RefusedDelivery(
@@ -254,8 +255,8 @@ async function startReview(
       deleteOldDeliveries(triggerId, at),
       insertDelivery({ id: clock.newId(), triggerId, ...keys, event, at, note }),
     ],
-  }).catch((error: unknown) => {
-    throw toRefusal(error, trigger)
+  }).catch(async (error: unknown) => {
+    throw await toRefusal(context, error, trigger)
   })
   // What starts something, at once or later, is recorded with it.
   if (!result.isStarted) {
@@ -296,7 +297,7 @@ async function start(
   } catch (error) {
     const isDuplicate = await run(db, selectAccepted(trigger.id, row.deliveryKey ?? ''))
     if (isDuplicate) return { isStarted: false, note: notes.duplicate }
-    throw toRefusal(error, trigger)
+    throw await toRefusal(context, error, trigger)
   }
 }
 
@@ -349,14 +350,18 @@ async function giveTask(
 }
 
 /** Returns why nothing was started; any error that says nothing about it as it is. */
-function toRefusal(error: unknown, { perHourMax }: ReceivingTrigger): unknown {
+async function toRefusal(
+  { db, clock }: ActionContext,
+  error: unknown,
+  { id, perHourMax }: ReceivingTrigger,
+): Promise<unknown> {
   switch (findFailedConstraint(error)) {
     case deliveryConstraints.sameBody:
       return refusals.replayed()
     case deliveryConstraints.notAllowed:
       return refusals.owner()
     case deliveryConstraints.overLimit:
-      return refusals.limit(perHourMax)
+      return refusals.limit(perHourMax, (await run(db, selectWait(id, clock.now())))?.ms ?? 0)
     default:
       return error instanceof AppError ? refusals.other(error) : error
   }

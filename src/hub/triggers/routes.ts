@@ -52,7 +52,7 @@ const presentDelivery = ({ at, outcome, event, note, postId }: DeliveryRow) => (
 
 const presentTrigger = (
   origin: string,
-  trigger: Omit<TriggerRow, 'owner' | 'secretVersion' | 'oldSecretUntil'>,
+  trigger: Omit<TriggerRow, 'owner' | 'secretVersion' | 'oldSecretsUntil'>,
 ) => ({
   id: trigger.id,
   url: toTriggerUrl(origin, trigger.id),

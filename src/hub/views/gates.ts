@@ -81,6 +81,8 @@ const budgetGates: Record<BudgetStatus['scope'], GateKey> = {
   model: 'model_budget',
   executor: 'model_budget',
   hub: 'hub_budget',
+  // No run is paid by it.
+  replay: 'hub_budget',
 }
 
 /** States of a gate on pages. */

@@ -19,11 +19,14 @@ import {
   deleteWebhook,
   insertTest,
   insertWebhook,
+  recordTest,
   resendStatements,
+  selectDelivery,
   selectSealed,
   selectWebhookPlace,
   updateWebhook,
   type WebhookRow,
+  webhookConstraints,
 } from './queries'
 import { deferDeliveries } from './send-actions'
 
@@ -54,8 +57,20 @@ export const webhookErrors = {
   tooMany: (cause: unknown) =>
     new AppError(
       'CONFLICT',
-      `An account can have ${webhookLimits.perAccountMax} webhooks, and so can a community.`,
+      `You have ${webhookLimits.perAccountMax} webhooks, the most an account can have.`,
       { hint: 'Delete one that is no longer used.', cause },
+    ),
+  tooManyOfMember: (cause: unknown) =>
+    new AppError(
+      'CONFLICT',
+      `You have ${webhookLimits.perMemberMax} webhooks in this community, the most one account can have there.`,
+      { hint: 'Delete one that is no longer used.', cause },
+    ),
+  tooManyOfCommunity: (cause: unknown) =>
+    new AppError(
+      'CONFLICT',
+      `This community has ${webhookLimits.perCommunityMax} webhooks, the most it can have.`,
+      { hint: 'Ask a moderator of it to delete one that is no longer used.', cause },
     ),
   changed: () =>
     new AppError('CONFLICT', 'The webhook was changed at the same time.', { hint: 'Try again.' }),
@@ -127,8 +142,10 @@ export async function createWebhook(
       },
       isSecret: true,
       constraints: {
-        'webhooks.url': webhookErrors.notAllowed,
-        'webhooks.created_at': webhookErrors.tooMany,
+        [webhookConstraints.notAllowed]: webhookErrors.notAllowed,
+        [webhookConstraints.ofAccount]: webhookErrors.tooMany,
+        [webhookConstraints.ofCommunity]: webhookErrors.tooManyOfCommunity,
+        [webhookConstraints.ofMember]: webhookErrors.tooManyOfMember,
       },
       statements: {
         guard: await guardActor(context, actor, { role: 'member' }),
@@ -264,20 +281,37 @@ export async function resendDelivery(
   deferDeliveries(context, true)
 }
 
-/** Sends a test to a webhook of the account at once, and returns how that ended. It is not tried again. @throws NOT_FOUND, FORBIDDEN */
+/**
+ * Sends a test to a webhook of the account at once, and returns how that ended. It is not tried again: what a key has sent
+ * is stored before, so a retry sends nothing.
+ *
+ * @throws NOT_FOUND, FORBIDDEN
+ */
 export async function testWebhook(
   context: ActionContext,
-  owner: Owner,
+  actor: Actor,
   webhookId: string,
-): Promise<DeliveryRow> {
+): Promise<IdempotentResult<DeliveryRow>> {
   const { db, clock, webhooks } = context
-  const { sealed, format } = await findAllowed(context, owner, webhookId)
-  const id = clock.newId()
-  const body = formatTest(format, clock.now())
-  const { kind, answer } = await webhooks.send({ webhookId, sealed, id, body })
-  const state = kind === 'sent' ? 'sent' : 'failed'
+  const { accountId, idempotencyKey: key } = actor
+  const { sealed, format } = await findAllowed(context, actor, webhookId)
   const now = clock.now()
-  await run(db, insertTest({ id, webhookId, state, answer, now }))
-  const row = { id, event: 'webhook.test', createdAt: now, triedAt: now, nextAt: null } as const
-  return { ...row, state, attempts: 1, answer }
+  const once = { accountId, key, action: 'webhooks.test', input: { id: webhookId } }
+  const newId = clock.newId<string>()
+  const { answer: test, isDuplicate } = await runOnce(db, once, {
+    now,
+    answer: { id: newId },
+    statements: { row: insertTest({ id: newId, webhookId, now }) },
+  })
+  const send = async () => {
+    const body = formatTest(format, now)
+    const { kind, answer } = await webhooks.send({ webhookId, sealed, id: test.id, body })
+    return recordTest({ id: test.id, state: kind === 'sent' ? 'sent' : 'failed', answer })
+  }
+  const { delivery } = await batch(db, {
+    end: isDuplicate ? null : await send(),
+    delivery: selectDelivery(webhookId, test.id),
+  })
+  if (!delivery) throw webhookErrors.deliveryNotFound()
+  return { answer: delivery, isDuplicate, results: null }
 }

@@ -1,4 +1,4 @@
-import { and, eq, type SQLWrapper, sql } from 'drizzle-orm'
+import { and, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { webhookLimits } from '../../shared/config'
 import { flag, type RowOf } from '../../shared/db/fields'
@@ -128,12 +128,27 @@ type NewWebhook = Pick<
   'id' | 'accountId' | 'url' | 'host' | 'sealed' | 'format' | 'events' | 'createdAt'
 > & { communityId: CommunityId | null }
 
+/** What fails when there must be no further webhook. */
+export const webhookConstraints = {
+  notAllowed: 'webhooks.url',
+  ofAccount: 'webhooks.created_at',
+  ofCommunity: 'webhooks.host',
+  ofMember: 'webhooks.format',
+} as const
+
+const countSql = (condition: SQL): SQL =>
+  sql`(SELECT count(*) FROM ${webhooks} ${w} WHERE ${condition})`
+
 /**
- * Inserts a webhook. Its URL is null when its owner may not have it there, and its time when there are as many as may
- * be: these fail the constraints `webhooks.url` and `webhooks.created_at`, and with them the whole batch.
+ * Inserts a webhook. Its URL is null when its owner may not have it there; its time, its host or its format when the
+ * owner, the community, or the owner in the community has as many as may be. These fail `webhookConstraints`, and with
+ * them the whole batch.
  */
-export const insertWebhook = ({ url, createdAt, communityId, ...row }: NewWebhook) =>
-  write(
+export const insertWebhook = (webhook: NewWebhook): Statement<void> => {
+  const { url, host, format, createdAt, communityId, ...row } = webhook
+  const ofOwner = sql`${w.accountId} = ${row.accountId}`
+  const ofCommunity = sql`${w.communityId} = ${communityId}`
+  return write(
     insertSelect(
       webhooks,
       {
@@ -141,12 +156,14 @@ export const insertWebhook = ({ url, createdAt, communityId, ...row }: NewWebhoo
         events: sql`${JSON.stringify(row.events)}`,
         communityId,
         url: sql`iif(${mayHaveWebhookSql(a, sql`${communityId}`)}, ${url}, NULL)`,
-        createdAt: sql`iif((SELECT count(*) FROM ${webhooks} ${w} WHERE ${w.accountId} = ${row.accountId}) < ${webhookLimits.perAccountMax}
-          AND (SELECT count(*) FROM ${webhooks} ${w} WHERE ${w.communityId} = ${communityId}) < ${webhookLimits.perCommunityMax}, ${createdAt}, NULL)`,
+        createdAt: sql`iif(${countSql(ofOwner)} < ${webhookLimits.perAccountMax}, ${createdAt}, NULL)`,
+        host: sql`iif(${countSql(ofCommunity)} < ${webhookLimits.perCommunityMax}, ${host}, NULL)`,
+        format: sql`iif(${countSql(sql`${ofOwner} AND ${ofCommunity}`)} < ${webhookLimits.perMemberMax}, ${format}, NULL)`,
       },
       sql`FROM ${accounts} ${a} WHERE ${a.id} = ${row.accountId}`,
     ),
   )
+}
 
 /** Selects what the sender needs of a webhook of an account. */
 export const selectSealed = (id: string, accountId: AccountId) =>
@@ -221,14 +238,8 @@ export const deleteWebhooksOf = (accountId: AccountId) => ({
   webhooks: write(orm.delete(webhooks).where(eq(webhooks.accountId, accountId))),
 })
 
-/** Stores a test with how it ended. */
-export const insertTest = (test: {
-  id: string
-  webhookId: string
-  state: 'sent' | 'failed'
-  answer: string
-  now: number
-}): Statement<void> =>
+/** Stores a test before it is sent: as a failure, until it is known how it ended. */
+export const insertTest = (test: { id: string; webhookId: string; now: number }): Statement<void> =>
   write(
     orm.insert(outbox).values({
       id: test.id,
@@ -236,13 +247,29 @@ export const insertTest = (test: {
       targetId: test.webhookId,
       event: 'webhook.test',
       key: `webhook.test:${test.id}`,
-      state: test.state,
+      state: 'failed',
       attempts: 1,
       createdAt: test.now,
       nextAt: test.now,
       triedAt: test.now,
-      answer: test.answer,
     }),
+  )
+
+/** Stores how a test ended. */
+export const recordTest = (test: { id: string; state: 'sent' | 'failed'; answer: string }) =>
+  write(
+    orm
+      .update(outbox)
+      .set({ state: test.state, answer: test.answer })
+      .where(eq(outbox.id, test.id)),
+  )
+
+/** Selects a delivery to a webhook. */
+export const selectDelivery = (webhookId: string, id: string): Statement<DeliveryRow | undefined> =>
+  oneSql(
+    deliveryFields,
+    sql`FROM ${outbox} ${o} JOIN ${webhooks} ${w} ON ${w.id} = ${o.targetId}
+      WHERE ${o.id} = ${id} AND ${o.kind} = 'webhook' AND ${w.id} = ${webhookId}`,
   )
 
 /** Makes a delivery to an enabled webhook of an account due now; answers whether there is one. */

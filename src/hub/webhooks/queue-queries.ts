@@ -213,9 +213,9 @@ const preparedReport = prepare((v: Params<{ id: string; now: number; like: strin
 export const queueReport = (id: string, now: number): Statement<boolean> =>
   preparedReport({ id, now, like: idAt(now) })
 
-/** A post of the hub about a state; for a budget with what it says. */
+/** A post of the hub, if it was written; about a budget with its key and what it says. */
 interface HubReport {
-  key: string
+  key?: string
   postId: string
   level?: object | null
 }

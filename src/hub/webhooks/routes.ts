@@ -203,8 +203,9 @@ export const webhookRoutes: Route[] = [
     access: 'write',
     rate: 'write',
     answer: z.object({ delivery: deliveryAnswer }),
-    handle: async ({ context, actor, param }) => ({
-      delivery: presentDelivery(await testWebhook(context, actor(), param('id'))),
-    }),
+    handle: async (call) => {
+      const done = await testWebhook(call.context, call.actor(), call.param('id'))
+      return presentIdempotent(call, done, (row) => ({ delivery: presentDelivery(row) }))
+    },
   }),
 ]

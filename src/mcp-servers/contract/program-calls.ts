@@ -1,6 +1,7 @@
 /** Calls of the hub's tools by programs on runners, as the agent's object records them. Types only. */
 import type { ApprovalRequest } from '../../hub/contract/hub'
 import type { ActivationId } from '../../shared/ids'
+import type { ToolReads } from './tools'
 
 /** A call of a tool by a program, over MCP with the run's token. */
 export interface ProgramCall {
@@ -28,6 +29,8 @@ export interface ProgramCallResult {
   isUntrusted?: true
   isPrivate?: true
   isOwnAccount?: true
+  isExcerpt?: true
+  reads?: ToolReads
 }
 
 /**

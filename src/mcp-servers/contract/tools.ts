@@ -45,6 +45,11 @@ export interface ToolCaller {
   tiers?: Tier[]
   /** Why the account must not write now, such as a mute; absent: it may. */
   writeBlock?: string
+  /**
+   * Reads answer as of this time, in milliseconds, and without what the caller may not read today. Models do not see
+   * it. Nothing is written: what a tool cannot answer as of a time, and every write, is a result with `notAsOf`.
+   */
+  at?: number
 }
 
 /** The repository that a run works on. */
@@ -91,6 +96,15 @@ export interface ToolCall {
   arguments: string
 }
 
+/** Texts of the hub and facts of the agent that a result was made of, by id; at most 200. */
+export interface ToolReads {
+  post?: string[]
+  comment?: string[]
+  fact?: number[]
+  /** There were more. */
+  hasMore?: true
+}
+
 export interface ToolResult {
   callId: string
   /** The text returned to the model; `Error: ...` when `isError`. At most 50 KiB. */
@@ -102,10 +116,30 @@ export interface ToolResult {
   isPrivate?: true
   /** It is what the connected account of the run's requester returned, for nobody else. */
   isOwnAccount?: true
+  /** `text` is the beginning of a longer result. */
+  isExcerpt?: true
+  /** For the record of the run; the model does not see it. */
+  reads?: ToolReads
   /** Set when the call did not run because it requires approval. */
   approval: ApprovalRequest | null
   durationMs: number
   audit: AuditEntry
+  /** Of an answer as of the caller's time: which parts of it are those of today. */
+  asOf?: AsOf
+  /**
+   * Why the call did not run for a caller with `at`: what it asks is not known as of that time, or it would write. A call that the
+   * caller may not make today, or with wrong arguments, is an ordinary error.
+   */
+  notAsOf?: 'not_recorded' | 'would_write'
+}
+
+/** A part of an answer as of a time that is not as it was. */
+export type CurrentPart = 'author' | 'community' | 'score' | 'comment_count' | 'order' | 'matches'
+
+export interface AsOf {
+  at: number
+  /** `order`: the results stand in their order of today. `matches`: words were found in the texts of today. */
+  current: readonly CurrentPart[]
 }
 
 export interface RememberedFact {
@@ -147,6 +181,14 @@ export interface NewTask extends Pick<Privacy, 'privateTo'> {
 export interface FactQuery extends Pick<Privacy, 'reader'> {
   words: string | null
   limit: number
+  /** As of this time, without what the reader may not read today. */
+  at?: number
+}
+
+export interface FoundFacts {
+  facts: RememberedFact[]
+  factCount: number
+  tasks: OpenTask[]
 }
 
 /**
@@ -159,11 +201,11 @@ export interface MemoryApi {
   rememberFact(agentId: AccountId, fact: NewFact): Promise<{ id: number } | null>
   /** Deletes a fact. Repeating is allowed; false when the fact never existed. */
   forgetFact(agentId: AccountId, fact: { id: number } & Pick<Privacy, 'reader'>): Promise<boolean>
-  /** Returns facts, best match first when `words` is set, else newest first. */
-  listFacts(
-    agentId: AccountId,
-    query: FactQuery,
-  ): Promise<{ facts: RememberedFact[]; factCount: number; tasks: OpenTask[] }>
+  /**
+   * Returns facts, best match first when `words` is set, else newest first. Null: it is not known any more what they
+   * were as of the time of the query.
+   */
+  listFacts(agentId: AccountId, query: FactQuery): Promise<FoundFacts | null>
   /** Adds an open task, once for each key. Null: the limit of open tasks is reached. */
   addTask(agentId: AccountId, task: NewTask): Promise<{ id: number } | null>
   /** Completes a task and returns it, also when it was complete already; null when not found. */
@@ -187,6 +229,15 @@ export interface ServerInstructions {
   text: string
 }
 
+/** How a tool can be called. */
+export interface CallProperties {
+  isIdempotent: boolean
+  isSequential: boolean
+  doing: string
+  /** It answers a caller with `at`. */
+  answersAsOf: boolean
+}
+
 export interface ToolApi {
   /** Reloads the tools of remote servers when the policy's version is newer; undefined: nothing to reload. */
   refresh(policy: GrantPolicy): Promise<void> | undefined
@@ -195,7 +246,7 @@ export interface ToolApi {
   /** Returns what the remote servers of these tools say about their use, as an admin accepted it. No round trip. */
   listInstructions(tools: string[]): ServerInstructions[]
   /** Returns the properties of a tool by name; null for an unknown one. No round trip. */
-  describe(tool: string): { isIdempotent: boolean; isSequential: boolean; doing: string } | null
+  describe(tool: string): CallProperties | null
   /** Whether the policy allows a grant, or at least one grant that a pattern matches. No round trip. */
   isGranted(policy: GrantPolicy, grant: string): boolean
   /** Returns what the caller's own files take up; null when it may use none. */

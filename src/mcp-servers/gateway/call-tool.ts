@@ -7,12 +7,15 @@ import type {
 } from '../../hub/contract/hub'
 import { noPrivacy } from '../../hub/contract/hub'
 import { activationLimits, audit } from '../../shared/config'
+import { isLongerThan } from '../../shared/cut-text'
 import type { ErrorDetail } from '../../shared/errors'
 import { hashArguments, parseLosslessJson } from '../../shared/exact-json'
 import type { ToolCall, ToolCaller, ToolResult } from '../contract/tools'
 import { AccountMissingError } from '../credentials/connection'
 import { emptyScrubber, type Scrubber } from '../credentials/scrub'
 import { resultsReadName } from '../servers/results'
+import { NotRecordedError } from '../tool/not-recorded'
+import { toPastHub, toPastMemory } from './as-of'
 import { checkCall, type Refusal, requireApproval, toApprovalRequest } from './check-call'
 import { decide, findAccountOwner, gatewayErrors } from './decide'
 import {
@@ -23,7 +26,7 @@ import {
   watchReads,
 } from './pipeline'
 import { findSimilarNames, type NamedTool } from './registry'
-import { isTooLong, runTool, type ToolRun, toResult } from './run-tool'
+import { runTool, type ToolRun, toResult } from './run-tool'
 
 /** The link between a running call and its caller. */
 interface CallerLink {
@@ -94,7 +97,7 @@ async function runStages(
     tool,
     prepared,
     entry,
-    reads: watchReads(pipeline.hub, selectAccountStores(pipeline, caller)),
+    reads: createReads(pipeline, caller),
     ...link,
     raw: call.arguments,
     args: prepared.args,
@@ -160,9 +163,10 @@ function describeProblems(tool: string, problems: ErrorDetail[]): string {
 
 /** Decides about a call, then runs it. The tool reads nothing before the decision. */
 async function runDecided(asked: PendingCall): Promise<ToolResult> {
-  const { pipeline } = asked
+  const { pipeline, caller, tool } = asked
   const refusal = await checkCall(asked, await pipeline.hub.readAuthorization(toQuestion(asked)))
   if (refusal) return refuse(asked, refusal)
+  if (caller.at !== undefined && !tool.answersAsOf) return refuseAsOf(asked)
   const noted = await noteAllowed(asked)
   if (!noted) return refuse(asked, await requireApproval(asked))
   const result = await finish(asked, await run(asked))
@@ -204,6 +208,16 @@ async function refuse(asked: PendingCall, refusal: Refusal): Promise<ToolResult>
   return isParking ? { ...result, approval: toApprovalRequest(asked) } : result
 }
 
+/** Refuses an allowed call that would write, or that asks what is not known as of the caller's time. */
+function refuseAsOf({ pipeline, tool, prepared, entry }: PendingCall): ToolResult {
+  entry.decision = 'allowed'
+  const isWrite = prepared.tier !== 'read'
+  const why = isWrite ? 'writes, and nothing is written' : 'does not answer'
+  const text = `Error: Not recorded: ${tool.name} ${why} as of an earlier time.`
+  const result = toResult(pipeline, entry, { outcome: null, text })
+  return { ...result, notAsOf: isWrite ? 'would_write' : 'not_recorded' }
+}
+
 function run(asked: PendingCall): Promise<ToolRun> {
   const { caller, tool, prepared, entry, signal, progress } = asked
   const { hub } = asked.reads
@@ -219,8 +233,10 @@ function run(asked: PendingCall): Promise<ToolRun> {
 
 async function finish(asked: PendingCall, ran: ToolRun): Promise<ToolResult> {
   const { pipeline, tool, entry } = asked
-  if (ran.cause !== undefined) pipeline.reportFailure?.(tool.name, ran.cause)
+  const isUnknown = ran.cause instanceof NotRecordedError
+  if (ran.cause !== undefined && !isUnknown) pipeline.reportFailure?.(tool.name, ran.cause)
   const result = toResult(pipeline, entry, ran, await storeResult(asked, ran.text))
+  const reads = asked.reads.list()
   const isUntrusted = tool.reachesOut || tool.readsUntrusted || asked.reads.hasUntrusted()
   return {
     ...result,
@@ -228,14 +244,21 @@ async function finish(asked: PendingCall, ran: ToolRun): Promise<ToolResult> {
     ...(isUntrusted && { isUntrusted: true }),
     ...(isPrivateResult(asked) && { isPrivate: true }),
     ...(asked.usesOwnAccount && { isOwnAccount: true }),
+    ...(isUnknown ? { notAsOf: 'not_recorded' } : presentAsOf(asked, ran)),
+    ...(reads && { reads }),
   }
 }
 
+/** Marks an answer as of a time. */
+const presentAsOf = ({ caller: { at }, prepared }: PendingCall, { outcome }: ToolRun) =>
+  at !== undefined && outcome === 'ok' ? { asOf: { at, current: prepared.current } } : {}
+
 function toActor(caller: ToolCaller, callId: string): Actor {
-  const { accountId, name, kind, activationId, postId, hasReadUntrusted } = caller
+  const { accountId, name, kind, activationId, postId, hasReadUntrusted, at } = caller
   const idempotencyKey = activationId === null ? null : `${activationId}:${callId}`
   const mark = hasReadUntrusted ? { hasReadUntrusted } : {}
-  return { accountId, name, kind, activationId, postId, idempotencyKey, ...mark }
+  const asOf = at === undefined ? {} : { at }
+  return { accountId, name, kind, activationId, postId, idempotencyKey, ...mark, ...asOf }
 }
 
 interface ServiceTarget {
@@ -301,7 +324,7 @@ function scrubCause(cause: unknown, scrubber: Scrubber): unknown {
  */
 async function storeResult(asked: PendingCall, text: string): Promise<string | null> {
   const { pipeline, caller, tool, policy } = asked
-  if (!isTooLong(text, pipeline.resultBytesMax)) return null
+  if (!isLongerThan(text, pipeline.resultBytesMax) || caller.at !== undefined) return null
   const reader = pipeline.tools.getOwn(resultsReadName)
   if (!policy || !reader || !decide(policy, caller, reader).isAllowed) return null
   try {
@@ -334,6 +357,14 @@ const selectAccountStores = (
   workspace: workspaceOf(accountId, privacy, hasReadUntrusted),
   results,
 })
+
+/** Returns what a call reads from: for one as of a time, what knows it. */
+function createReads(pipeline: Pipeline, caller: ToolCaller): PendingCall['reads'] {
+  const stores = selectAccountStores(pipeline, caller)
+  if (caller.at === undefined) return watchReads(pipeline.hub, stores)
+  const memory = toPastMemory(stores.memory)
+  return watchReads(toPastHub(pipeline.hub), { ...stores, memory })
+}
 
 /**
  * Records the intent of an external call before it runs, as the caller has no journal; throws when that

@@ -5,10 +5,11 @@ import type {
   GrantApi,
   GrantPolicy,
   Privacy,
+  ThreadPost,
 } from '../../hub/contract/hub'
 import type { CallClass } from '../../shared/config'
 import type { AccountId, Clock } from '../../shared/ids'
-import type { MemoryApi, ToolApi, ToolCaller } from '../contract/tools'
+import type { MemoryApi, ToolApi, ToolCaller, ToolReads } from '../contract/tools'
 import type { Connect } from '../credentials/connection'
 import type { ResultStore } from '../storage/result-store'
 import type { Workspace } from '../storage/workspace'
@@ -77,10 +78,10 @@ export interface Pipeline extends GatewayDeps {
 
 /**
  * Whether the caller has no journal: people, external agents, and programs that use an activation's
- * token. The hub then records the intent before the call runs.
+ * token. The hub then records the intent before the call runs. Nothing is recorded of calls as of a time.
  */
-export const isExternalCaller = ({ activationId, isExternal }: ToolCaller): boolean =>
-  activationId === null || isExternal === true
+export const isExternalCaller = ({ activationId, isExternal, at }: ToolCaller): boolean =>
+  at === undefined && (activationId === null || isExternal === true)
 
 /** What an account stores, as its tools use it. */
 export interface AccountStores {
@@ -97,12 +98,15 @@ interface WatchedReads {
   hasPrivate(): boolean
   /** Whether an answer held untrusted text. */
   hasUntrusted(): boolean
+  /** Returns what the answers were made of; undefined for nothing. */
+  list(): ToolReads | undefined
 }
 
 /** Watches the answers that show what others wrote, and what runs have saved. */
 export function watchReads(hub: ConversationApi, stores: AccountStores): WatchedReads {
   const { memory, workspace, results } = stores
   const found = new Set<Mark>()
+  const reads = new ReadList()
   const watch =
     <Args extends unknown[], Answer>(read: (...args: Args) => Promise<Answer>) =>
     async (...args: Args): Promise<Answer> => {
@@ -110,20 +114,46 @@ export function watchReads(hub: ConversationApi, stores: AccountStores): Watched
       for (const mark of marks) if (isMarked(answer, mark)) found.add(mark)
       return answer
     }
+  const note =
+    <Args extends unknown[], Answer>(
+      read: (...args: Args) => Promise<Answer>,
+      add: (answer: Answer) => void,
+    ) =>
+    async (...args: Args): Promise<Answer> => {
+      const answer = await read(...args)
+      add(answer)
+      return answer
+    }
+  const addPosts = (posts: ThreadPost[]) => reads.add('post', posts)
   return {
     hub: {
       ...hub,
-      search: watch(hub.search),
-      readThread: watch(hub.readThread),
-      readFeed: watch(hub.readFeed),
-      discover: watch(hub.discover),
+      search: note(watch(hub.search), (hits) => {
+        for (const type of ['post', 'comment'] as const) {
+          reads.add(
+            type,
+            hits.filter((hit) => hit.type === type),
+          )
+        }
+      }),
+      readThread: note(watch(hub.readThread), ({ post, comments }) => {
+        reads.add('post', [post])
+        reads.add('comment', comments)
+      }),
+      readFeed: note(watch(hub.readFeed), addPosts),
+      discover: note(watch(hub.discover), addPosts),
       readProfile: watch(hub.readProfile),
-      readInbox: watch(hub.readInbox),
+      readInbox: note(watch(hub.readInbox), (entries) => {
+        for (const { postId, commentId } of entries) {
+          if (commentId) reads.add('comment', [{ id: commentId }])
+          else if (postId) reads.add('post', [{ id: postId }])
+        }
+      }),
     },
     stores: {
       memory: {
         ...memory,
-        listFacts: watch(memory.listFacts),
+        listFacts: note(watch(memory.listFacts), (answer) => reads.add('fact', answer?.facts ?? [])),
         completeTask: watch(memory.completeTask),
       },
       workspace: {
@@ -136,6 +166,39 @@ export function watchReads(hub: ConversationApi, stores: AccountStores): Watched
     },
     hasPrivate: () => found.has('isPrivate'),
     hasUntrusted: () => found.has('isUntrusted'),
+    list: () => reads.list(),
+  }
+}
+
+const readsMax = 200
+
+/** Collects the ids of what one call has read, in the order of the answers. */
+class ReadList {
+  readonly #ids = { post: new Set<string>(), comment: new Set<string>(), fact: new Set<number>() }
+  #hasMore = false
+
+  add<Kind extends 'post' | 'comment' | 'fact'>(
+    kind: Kind,
+    read: readonly { id: Kind extends 'fact' ? number : string }[],
+  ): void {
+    const { post, comment, fact } = this.#ids
+    const ids: Set<string | number> = this.#ids[kind]
+    for (const { id } of read) {
+      if (ids.has(id)) continue
+      if (post.size + comment.size + fact.size < readsMax) ids.add(id)
+      else this.#hasMore = true
+    }
+  }
+
+  list(): ToolReads | undefined {
+    const { post, comment, fact } = this.#ids
+    if (post.size + comment.size + fact.size === 0) return undefined
+    return {
+      ...(post.size > 0 && { post: [...post] }),
+      ...(comment.size > 0 && { comment: [...comment] }),
+      ...(fact.size > 0 && { fact: [...fact] }),
+      ...(this.#hasMore && { hasMore: true }),
+    }
   }
 }
 

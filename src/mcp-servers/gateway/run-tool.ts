@@ -81,6 +81,7 @@ export function toResult(
     callId: entry.callId,
     text,
     isError: run.outcome !== 'ok',
+    ...(text !== run.text && { isExcerpt: true }),
     approval: null,
     durationMs,
     audit: { ...entry, outcome: run.outcome, durationMs, resultBytes: bytes },
@@ -91,11 +92,6 @@ const encoder = new TextEncoder()
 
 /** Bytes reserved for the note, whatever numbers it contains. */
 const NOTE_BYTES = 240
-
-/** Whether a text takes more than `bytesMax` bytes of UTF-8. */
-export const isTooLong = (text: string, bytesMax: number): boolean =>
-  // Each UTF-16 code unit takes at most three bytes.
-  text.length * 3 > bytesMax && encoder.encode(text).length > bytesMax
 
 /**
  * Truncates a result to at most `bytesMax` bytes of UTF-8, between characters. A note at the end gives

@@ -4,11 +4,15 @@ import { type MailService, parseMailUrl, parseSender, type SmtpServer } from '..
 import type { Settings } from '../../shared/settings'
 import { deriveBytes } from '../credentials/cipher'
 import type { Resolve } from '../fetch/guarded-fetch'
+import { findBounceProblem, readBounces } from './mail-bounces'
 import { createServiceTransport } from './mail-services'
 import type { MailTransport, Sender } from './mail-transport'
 
 interface MailSenderDeps {
-  settings: Pick<Settings, 'ROOKERY_MAIL_URL' | 'ROOKERY_MAIL_FROM' | 'ROOKERY_ORIGIN'>
+  settings: Pick<
+    Settings,
+    'ROOKERY_MAIL_URL' | 'ROOKERY_MAIL_FROM' | 'ROOKERY_MAIL_HOOK_SECRET' | 'ROOKERY_ORIGIN'
+  >
   /** Vault keys, 32 bytes in base64 each, the current one first. */
   vaultKeys: readonly string[]
   resolve?: Resolve | undefined
@@ -18,12 +22,20 @@ interface MailSenderDeps {
 export function createMailSender({ settings, vaultKeys, resolve }: MailSenderDeps): MailSender {
   const server = parseMailUrl(settings.ROOKERY_MAIL_URL ?? '')
   const from = parseSender(settings.ROOKERY_MAIL_FROM ?? '')
+  const service = server && server.kind !== 'smtp' ? server : null
+  const hookSecret = settings.ROOKERY_MAIL_HOOK_SECRET
+  const bounceProblem = service && findBounceProblem(service.kind, hookSecret)
   const makeToken = async (vaultKey: string, purpose: string) =>
     toBase64Url(await deriveBytes(vaultKey, `rookery mail ${purpose}`))
   return {
     problem: findProblem(settings, vaultKeys),
     server: server && describe(server),
     from: from && (from.name === '' ? from.address : `${from.name} <${from.address}>`),
+    bounces: service && { service: serviceLabels[service.kind], problem: bounceProblem },
+    async readBounces(report, now) {
+      if (!service || bounceProblem !== null || hookSecret === undefined) return null
+      return readBounces(service.kind, hookSecret, report, now)
+    },
     async createToken(purpose) {
       const [current] = vaultKeys
       if (current === undefined) throw new Error('This hub has no vault key.')
@@ -67,10 +79,15 @@ const securityLabels: Record<SmtpServer['security'], string> = {
   plain: 'no TLS',
 }
 
+const serviceLabels: Record<MailService['kind'], string> = {
+  postmark: 'Postmark',
+  resend: 'Resend',
+}
+
 const describe = (server: SmtpServer | MailService): string =>
   server.kind === 'smtp'
     ? `${server.host}:${server.port} (${securityLabels[server.security]})`
-    : { postmark: 'Postmark', resend: 'Resend' }[server.kind]
+    : serviceLabels[server.kind]
 
 async function open(
   server: SmtpServer | MailService,

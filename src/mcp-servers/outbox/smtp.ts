@@ -6,6 +6,7 @@ import type { MailMessage, MailResult } from '../../hub/contract/mail'
 import { mailLimits } from '../../shared/config'
 import { shortenText } from '../../shared/cut-text'
 import type { SmtpServer } from '../../shared/mail-url'
+import { withoutDirection } from '../../shared/texts'
 import type { MailTransport, Sender } from './mail-transport'
 
 /**
@@ -170,4 +171,9 @@ function explainFault(error: unknown): string {
 }
 
 const oneLine = (text: string): string =>
-  shortenText(text.replace(/[\s\p{Cc}]+/gu, ' ').trim(), shownChars)
+  shortenText(
+    withoutDirection(text)
+      .replace(/[\s\p{Cc}]+/gu, ' ')
+      .trim(),
+    shownChars,
+  )

@@ -130,6 +130,8 @@ const toRecord = ({
   ...(marks.isUntrusted && { isUntrusted: true }),
   ...(marks.isPrivate && { isPrivate: true }),
   ...(marks.isOwnAccount && { isOwnAccount: true }),
+  ...(marks.isExcerpt && { isExcerpt: true }),
+  ...(marks.reads && { reads: marks.reads }),
 })
 
 /** The link between a running call and its caller. */

@@ -85,6 +85,7 @@ const search = defineTool({
   grant: 'hub:read',
   isIdempotent: true,
   isSearch: true,
+  asOf: () => ['author', 'community', 'score', 'order', 'matches'],
   doing: 'searching the hub',
   async run({ input, actor, hub }) {
     const hits = await hub.search(actor, {
@@ -136,6 +137,7 @@ const getThread = defineTool({
   tier: 'read',
   grant: 'hub:read',
   isIdempotent: true,
+  asOf: () => ['author', 'community'],
   doing: 'reading a thread',
   async run({ input, actor, hub }) {
     return toAnswer(await hub.readThread(actor, input.post_id as PostId, COMMENTS_MAX))
@@ -194,6 +196,10 @@ const getFeed = defineTool({
   tier: 'read',
   grant: 'hub:read',
   isIdempotent: true,
+  asOf: ({ sort }) => [
+    ...(['author', 'community', 'score', 'comment_count'] as const),
+    ...(sort === 'hot' ? (['order'] as const) : []),
+  ],
   doing: 'reading the feed',
   async run({ input, actor, hub }) {
     const posts = await hub.readFeed(actor, {

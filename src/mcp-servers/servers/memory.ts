@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { limits, memoryLimits, planLimits } from '../../shared/config'
 import { AppError, notFound } from '../../shared/errors'
 import { defineTool, type ToolServer } from '../tool/define-tool'
+import { NotRecordedError } from '../tool/not-recorded'
 
 const idInput = z.int().min(1).describe('The number that your memory shows for it')
 
@@ -30,11 +31,16 @@ const listFacts = defineTool({
   tier: 'read',
   grant: 'memory:read',
   isIdempotent: true,
+  asOf: () => [],
   doing: 'reading its notes',
   async run({ input, actor, memory, privacy }) {
     const { query, limit } = input
     const { reader } = privacy
-    const found = await memory.listFacts(actor.accountId, { words: query || null, limit, reader })
+    const { at } = actor
+    const asOf = at === undefined ? {} : { at }
+    const asked = { words: query || null, limit, reader, ...asOf }
+    const found = await memory.listFacts(actor.accountId, asked)
+    if (!found) throw new NotRecordedError()
     return {
       facts: found.facts.map(({ createdAt, isPrivate, isUntrusted, ...fact }) => ({
         ...fact,

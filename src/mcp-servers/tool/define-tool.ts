@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Actor, ConversationApi, Privacy } from '../../hub/contract/hub'
 import { type ErrorDetail, limitDetails } from '../../shared/errors'
 import type { PostId } from '../../shared/ids'
-import type { MemoryApi, Tier } from '../contract/tools'
+import type { CurrentPart, MemoryApi, Tier } from '../contract/tools'
 import type { Connection } from '../credentials/connection'
 import type { ServiceKind } from '../services/check-service'
 import type { ResultStore } from '../storage/result-store'
@@ -82,6 +82,8 @@ interface ToolProperties<Input> {
   isSequential?: boolean
   /** Its calls cost as much as a search of the hub, and count as one. */
   isSearch?: boolean
+  /** Its calls answer as of a time: which parts of an answer are those of today. Absent: they do not. */
+  asOf?(input: Input): readonly CurrentPart[]
   /** Absent: the time that every call has. */
   timeoutMs?: number
 }
@@ -111,6 +113,8 @@ export interface PreparedCall {
   service: string | null
   /** The full name of the tool that does the same as this call; null or absent: none. */
   actsAs?: string | null
+  /** The parts of its answer as of a time that are those of today. */
+  current: readonly CurrentPart[]
   /** See `staysInTask` of the tool. */
   staysInTask(task: RunTask): boolean
   run(context: CallContext): Promise<unknown>
@@ -141,6 +145,8 @@ export interface Tool {
   /** Full names of the tools that do the same as some of its calls. */
   actsAs: readonly string[]
   readsUntrusted: boolean
+  /** Its calls answer as of a time. Every other tool refuses a caller with `at`. */
+  answersAsOf: boolean
   doing: string
   /** Null: the time that every call has. */
   timeoutMs: number | null
@@ -240,6 +246,7 @@ export function buildTool<Input>(
     isForOutside: facts.isForOutside ?? false,
     actsAs: facts.actsAs?.tools ?? [],
     readsUntrusted: facts.readsUntrusted ?? false,
+    answersAsOf: facts.asOf !== undefined,
     doing: facts.doing,
     timeoutMs: facts.timeoutMs ?? null,
     readInputSchema,
@@ -255,6 +262,7 @@ export function buildTool<Input>(
         tier: shapes.find((shape) => intersectShape(shape.grant, needed) !== null)?.tier ?? tier,
         service: facts.service?.(input) ?? null,
         actsAs: facts.actsAs?.of(input) ?? null,
+        current: facts.asOf?.(input) ?? [],
         staysInTask: (task) => facts.staysInTask?.(input, task) ?? false,
         run: (context) => runTool(facts, context, input),
       }

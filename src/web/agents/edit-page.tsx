@@ -496,7 +496,8 @@ const DefinitionForm: FC<EditPageProps> = ({ frame, ...props }) => {
   )
 }
 
-const FileFields: FC<Pick<EditPageProps, 'files' | 'form'>> = ({ files, form }) => (
+/** A text field for each file of a definition, and one for the name of a new skill. */
+export const FileFields: FC<Pick<EditPageProps, 'files' | 'form'>> = ({ files, form }) => (
   <>
     <input type="hidden" name="paths" value={JSON.stringify(listPaths(files))} />
     {listPaths(files).map((path) => (
@@ -836,7 +837,7 @@ interface ProblemListProps {
 }
 
 /** Lists problems of a definition by file, line and field, with the text of the line. */
-const ProblemList: FC<ProblemListProps> = ({ title, files, problems, look, isLinked }) =>
+export const ProblemList: FC<ProblemListProps> = ({ title, files, problems, look, isLinked }) =>
   problems.length === 0 ? null : (
     <section class="block" aria-label={title}>
       <h2>{title}</h2>

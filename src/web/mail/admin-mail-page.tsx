@@ -1,7 +1,9 @@
 import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
+import type { MailSender } from '../../hub/contract/mail'
 import { type HubEnv, readCredential, requireAdmin, requireViewer } from '../../hub/http/page-entry'
 import { testMail } from '../../hub/mail/actions'
+import { toBounceUrl } from '../../hub/mail/bounce-actions'
 import {
   type MailState,
   type SentMail,
@@ -11,6 +13,8 @@ import {
   selectOwnMail,
   selectStoppedMail,
 } from '../../hub/mail/queries'
+import { mailLimits } from '../../shared/config'
+import { formatCount } from '../../shared/format'
 import { accountPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
@@ -54,8 +58,9 @@ async function showMail(c: PageContext, tested: Tested | null): Promise<Response
   if (!frame.viewer.isAdmin || !answers.state) throw pageErrors.adminRequired()
   const { state, own, last, stopped } = answers
   const props = { frame, state, last, stopped, tested, ownAddress: own?.address ?? null }
-  const { problem, server, from } = mail
-  return sendPage(c, <MailPage {...props} problem={problem} server={server} from={from} />)
+  const { problem, server, from, bounces } = mail
+  const shown = { problem, server, from, bounces, bounceUrl: toBounceUrl(c.var.origin) }
+  return sendPage(c, <MailPage {...props} {...shown} />)
 }
 
 interface MailPageProps {
@@ -63,6 +68,9 @@ interface MailPageProps {
   problem: string | null
   server: string | null
   from: string | null
+  /** What reports bounces, and where; null: what sends mail reports none. */
+  bounces: MailSender['bounces']
+  bounceUrl: string
   state: MailState
   /** Newest first. */
   last: SentMail[]
@@ -77,6 +85,9 @@ const MailPage: FC<MailPageProps> = (props) => (
     <AdminTabs here="admin/mail" isAdmin />
     <h1>Mail</h1>
     {props.problem === null ? <State {...props} /> : <SetUp problem={props.problem} />}
+    {props.problem === null && props.bounces && (
+      <Bounces {...props.bounces} url={props.bounceUrl} />
+    )}
     {props.stopped.length > 0 && <Stopped {...props} />}
     {props.last.length > 0 && <Last {...props} />}
   </Layout>
@@ -97,7 +108,11 @@ const State: FC<MailPageProps> = ({ frame, server, from, state, ownAddress, test
     <>
       <p class="lede">
         Mail is sent with {server} from {from}. {confirmed} confirmed{' '}
-        {confirmed === 1 ? 'address' : 'addresses'}, {waiting} waiting.
+        {confirmed === 1 ? 'address' : 'addresses'},{' '}
+        {waiting === mailLimits.waitingCounted
+          ? `at least ${formatCount(waiting)}`
+          : formatCount(waiting)}{' '}
+        waiting.
       </p>
       {failures > 0 && failingSince !== null && (
         <div class="wrong">
@@ -140,12 +155,33 @@ const State: FC<MailPageProps> = ({ frame, server, from, state, ownAddress, test
   )
 }
 
+/** Where the mail service reports bounces. The secret is not shown: who set it has it. */
+const Bounces: FC<{ service: string; problem: string | null; url: string }> = (props) => {
+  const { service, problem, url } = props
+  const isPostmark = service === 'Postmark'
+  return (
+    <section class="block">
+      <h2>Bounces</h2>
+      {problem !== null && <p class="bad">{problem}</p>}
+      <p class="lede">
+        Enter this address at {service}, for bounces and spam complaints
+        {isPostmark && ', with the value of ROOKERY_MAIL_HOOK_SECRET as the password'}. What is
+        reported stops an address.{' '}
+        <a class="ul" href="/docs/guides/mail#when-an-address-takes-no-mail">
+          Report bounces
+        </a>
+      </p>
+      <p class="code up3">{isPostmark ? url.replace('://', '://rookery:PASSWORD@') : url}</p>
+    </section>
+  )
+}
+
 const Stopped: FC<MailPageProps> = ({ frame, stopped }) => (
   <section class="block">
     <h2>Stopped addresses</h2>
     <p class="lede">
-      Mail servers refused messages to them for good. Their owners were notified, and can enter
-      another address.
+      Messages to them were refused for good, bounced, or were called spam. Their owners were
+      notified, and can enter another address.
     </p>
     <table class="tbl fold up4">
       <TableHead columns={['Account', 'Address', 'Stopped', 'Reason']} />
@@ -159,7 +195,9 @@ const Stopped: FC<MailPageProps> = ({ frame, stopped }) => (
             <td data-l="Stopped">
               <RelativeTime at={stoppedAt} now={frame.now} />
             </td>
-            <td data-l="Reason">{reason}</td>
+            <td class="whole" data-l="Reason">
+              {reason}
+            </td>
           </tr>
         ))}
       </tbody>
@@ -206,7 +244,9 @@ const Last: FC<MailPageProps> = ({ frame, last }) => (
               {stateLabels[state]}
               {attempts > 1 && `, ${attempts} attempts`}
             </td>
-            <td data-l="Answer">{answer ?? ''}</td>
+            <td class="whole" data-l="Answer">
+              {answer ?? ''}
+            </td>
           </tr>
         ))}
       </tbody>

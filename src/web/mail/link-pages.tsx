@@ -95,7 +95,8 @@ function readUnsubscribe(c: PageContext) {
 
 /** What ends, in the middle of a sentence. */
 const kindLabels: Record<UnsubscribeKind, string> = {
-  mention: 'mail about mentions and replies',
+  mention: 'mail about mentions',
+  reply: 'mail about replies',
   dm: 'mail about direct messages',
   approval: 'mail about calls that require your approval',
   run: 'mail about answers of agents',

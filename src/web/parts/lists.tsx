@@ -61,6 +61,15 @@ export const NameList: FC<{ names: AccountRef[] }> = ({ names }) => (
   </datalist>
 )
 
+/** Names that a field with this id as its `list` suggests; a browser without scripts completes them, too. */
+export const Suggestions: FC<{ id: string; names: readonly string[] }> = ({ id, names }) => (
+  <datalist id={id}>
+    {names.map((name) => (
+      <option value={name} />
+    ))}
+  </datalist>
+)
+
 /** A heading; of a column of numbers; read aloud but not shown; false: no such column. */
 type Heading = string | { right: string } | { hidden: string } | false | null | undefined
 

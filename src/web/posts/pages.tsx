@@ -33,6 +33,7 @@ import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { type ReplyFormState, replyForm } from './composer'
 import { readProgress } from './live-block'
+import { showPastThread } from './past-page'
 import { type ThreadComment, type ThreadPost, threadStatements } from './post-queries'
 import { ThreadPage } from './thread-page'
 import { readSort, withSort } from './thread-sort'
@@ -41,9 +42,11 @@ import { readSort, withSort } from './thread-sort'
 export function registerThreadPages(app: Hono<HubEnv>): void {
   app.get(
     '/p/:id',
-    page((c) =>
-      showThread(c, createForm({ parent_id: c.req.query('reply_to') ?? '', content: '' })),
-    ),
+    page((c) => {
+      const at = c.req.query('at')
+      if (at !== undefined) return showPastThread(c, at)
+      return showThread(c, createForm({ parent_id: c.req.query('reply_to') ?? '', content: '' }))
+    }),
   )
   app.post(
     '/p/:id/comments',

@@ -158,6 +158,7 @@ export const PostByline: FC<Props> = ({ of: post, now, isInThread, children }) =
       avatarId={post.authorAvatarId}
       size={isInThread ? 'l' : 's'}
     />
+    {post.isTriggered && <span>by trigger</span>}
     <RelativeTime at={post.createdAt} now={now} />
     {children}
   </div>

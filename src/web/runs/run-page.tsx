@@ -49,7 +49,7 @@ import {
   formatShare,
   formatSpan,
 } from '../../shared/format'
-import { activationPath, commentPath, postPath } from '../../shared/paths'
+import { activationPath, commentPath, pastPostPath, postPath, tryPath } from '../../shared/paths'
 import { ErrorSummary, Field } from '../form/fields'
 import {
   createForm,
@@ -257,6 +257,15 @@ const ActivationPage: FC<ActivationPageProps> = (props) => {
   )
 }
 
+/** Returns the path of the thread as the run read it when it began; of the present one while it works, or if the run wrote the post. */
+const toThreadPath = (
+  { state, startedAt, postCreatedAt }: ActivationDetail,
+  postId: string,
+): string =>
+  state === 'done' && postCreatedAt !== null && postCreatedAt <= startedAt
+    ? pastPostPath(postId, startedAt)
+    : postPath(postId)
+
 const Heading: FC<ActivationPageProps & { title: string }> = (props) => {
   const { frame, activation, requesters, title } = props
   return (
@@ -264,7 +273,7 @@ const Heading: FC<ActivationPageProps & { title: string }> = (props) => {
       <div>
         {activation.postId && activation.postTitle && (
           <p class="meta">
-            <a href={postPath(activation.postId)}>
+            <a href={toThreadPath(activation, activation.postId)}>
               <bdi>{activation.postTitle}</bdi>
             </a>
           </p>
@@ -283,9 +292,21 @@ const Heading: FC<ActivationPageProps & { title: string }> = (props) => {
           <span>{activation.model}</span>
         </div>
       </div>
+      {canTry(props) && (
+        <a class="btn" href={tryPath(activation.id)}>
+          Try a change
+        </a>
+      )}
     </div>
   )
 }
+
+/** Whether the viewer may replay the run; the form says why a run cannot be replayed. */
+const canTry = ({ activation, access, trace, frame }: ActivationPageProps): boolean =>
+  access === 'all' &&
+  trace !== null &&
+  activation.state === 'done' &&
+  frame.viewer?.kind !== 'agent'
 
 /** Names the accounts whose permissions and budgets the run used, with the roles that they had. */
 const ActsFor: FC<ActivationPageProps> = ({ trace }) => {

@@ -1,14 +1,7 @@
 import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import { type HubEnv, requireSession, requireViewer } from '../../hub/http/page-entry'
-import { type PushKind, pushKindLabels } from '../../hub/inbox/push-actions'
-import {
-  deleteAddress,
-  type MailMode,
-  mailChoicesInput,
-  saveMailChoices,
-  setAddress,
-} from '../../hub/mail/actions'
+import { type HubEnv, requireSession } from '../../hub/http/page-entry'
+import { deleteAddress, setAddress } from '../../hub/mail/actions'
 import { addressInput } from '../../hub/mail/addresses'
 import type { OwnMail } from '../../hub/mail/queries'
 import { ErrorSummary, Field } from '../form/fields'
@@ -21,7 +14,7 @@ import {
 } from '../form/form-state'
 import { FormKey, readForm, runFormOnce } from '../frame/read-form'
 import { type PageContext, page } from '../frame/send-page'
-import { RelativeTime, TimeUntil } from '../parts/times'
+import { RelativeTime } from '../parts/times'
 
 const path = '/settings/notifications/mail'
 const sectionPath = '/settings/notifications#mail'
@@ -29,7 +22,6 @@ const sectionPath = '/settings/notifications#mail'
 /** Forms of mail that were rejected. */
 export interface MailForms {
   address?: AddressFormState
-  choices?: ChoicesFormState
 }
 
 type Show = (c: PageContext, forms: { mail: MailForms }, status: number) => Promise<Response>
@@ -63,69 +55,12 @@ export function registerMailSection(app: Hono<HubEnv>, show: Show): void {
       return c.redirect(sectionPath, 303)
     }),
   )
-  app.post(
-    `${path}/choices`,
-    page(async (c) => {
-      const read = readFormWith(mailChoicesInput, await readForm(c), choicesForm)
-      try {
-        const viewer = await requireViewer(c, 'write')
-        if (!read.isValid) return show(c, { mail: { choices: read.form } }, 400)
-        await saveMailChoices(c.var.context, viewer.id, read.value)
-        return c.redirect(sectionPath, 303)
-      } catch (error) {
-        const { form, status } = rejectForm(choicesForm, read.form, error)
-        return show(c, { mail: { choices: form } }, status)
-      }
-    }),
-  )
 }
 
 type AddressFormState = FormState<'address'>
-type ModeField = `mail_${PushKind}`
-type ChoicesField = ModeField | 'digest_hour' | 'digest_timezone'
-type ChoicesFormState = FormState<ChoicesField>
-
 const addressForm: FormDefinition<'address'> = {
   rejected: 'The address was not saved.',
   fields: { address: { message: 'Enter a mail address, such as ana@example.com.' } },
-}
-
-const choicesForm: FormDefinition<ChoicesField> = {
-  rejected: 'Your choices were not saved.',
-  fields: {
-    mail_mention: {},
-    mail_dm: {},
-    mail_approval: {},
-    mail_run: {},
-    digest_hour: {},
-    digest_timezone: {},
-  },
-}
-
-const modeLabels: Record<MailMode, string> = {
-  mail: 'Mail at once',
-  digest: 'In the digest',
-  off: 'No mail',
-}
-
-const hours = Array.from({ length: 24 }, (_, hour): [string, string] => [
-  String(hour),
-  `${String(hour).padStart(2, '0')}:00`,
-])
-
-function toChoicesForm({ kinds, digestKinds, digestHour, timezone }: OwnMail): ChoicesFormState {
-  const toMode = (kind: PushKind): MailMode => {
-    if (kinds.includes(kind)) return 'mail'
-    return digestKinds.includes(kind) ? 'digest' : 'off'
-  }
-  return createForm({
-    mail_mention: toMode('mention'),
-    mail_dm: toMode('dm'),
-    mail_approval: toMode('approval'),
-    mail_run: toMode('run'),
-    digest_hour: String(digestHour),
-    digest_timezone: timezone,
-  })
 }
 
 interface MailSectionProps {
@@ -173,9 +108,6 @@ export const MailSection: FC<MailSectionProps> = ({ now, own, forms }) => {
           </div>
         </form>
       </div>
-      {own && own.confirmedAt !== null && (
-        <Choices form={forms.choices ?? toChoicesForm(own)} digestAt={own.digestAt} now={now} />
-      )}
     </section>
   )
 }
@@ -207,38 +139,3 @@ const OwnAddress: FC<{ own: OwnMail; now: number }> = ({ own, now }) => (
     </form>
   </div>
 )
-
-const Choices: FC<{ form: ChoicesFormState; digestAt: number | null; now: number }> = (props) => {
-  const { form, digestAt, now } = props
-  const kinds = Object.keys(pushKindLabels) as PushKind[]
-  return (
-    <div class="up5">
-      <h3>What is mailed</h3>
-      <ErrorSummary problem={form.problem} />
-      <form class="form up3" method="post" action={`${path}/choices`}>
-        {kinds.map((kind) => (
-          <Field
-            form={form}
-            as="select"
-            name={`mail_${kind}`}
-            label={pushKindLabels[kind]}
-            options={modeLabels}
-          />
-        ))}
-        <Field form={form} as="select" name="digest_hour" label="Digest at" options={hours} />
-        <Field form={form} name="digest_timezone" label="Time zone of the digest" maxlength={60} />
-        {digestAt !== null && (
-          <p class="meta">
-            The next digest is due <TimeUntil at={digestAt} now={now} />. It is sent when something
-            is unread.
-          </p>
-        )}
-        <div>
-          <button class="btn go" type="submit">
-            Save what is mailed
-          </button>
-        </div>
-      </form>
-    </div>
-  )
-}

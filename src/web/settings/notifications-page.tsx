@@ -1,33 +1,39 @@
 import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
 import { type HubEnv, requireViewer, toActor } from '../../hub/http/page-entry'
+import { saveNotificationSettings } from '../../hub/inbox/notification-actions'
+import { selectOwnSettings } from '../../hub/inbox/notification-queries'
+import {
+  type Channel,
+  channelLabels,
+  channels,
+  channelsOf,
+  choiceKinds,
+  choiceLabels,
+  defaultSettings,
+  formatMinute,
+  hasChannel,
+  type NotificationSettings,
+  notificationInput,
+} from '../../hub/inbox/notification-settings'
 import {
   addDevice,
   addDeviceInput,
-  defaultPushSettings,
   findQuietEnd,
-  type PushKind,
-  pushKindLabels,
-  pushSettingsInput,
   removeDevice,
-  savePushSettings,
   sendTest,
 } from '../../hub/inbox/push-actions'
-import {
-  type OwnDevice,
-  type PushSettings,
-  selectOwnDevices,
-  selectOwnPushSettings,
-} from '../../hub/inbox/push-queries'
+import { type OwnDevice, selectOwnDevices } from '../../hub/inbox/push-queries'
 import { type OwnMail, selectOwnMail } from '../../hub/mail/queries'
 import { describeDevice } from '../../hub/sign-in/actions'
 import { createFeedToken, removeFeedToken } from '../../hub/sign-in/key-actions'
 import { selectOwnFeedToken } from '../../hub/sign-in/key-queries'
-import { Checkbox, ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
   type FormState,
+  invalidText,
   isChecked,
   readFormWith,
   rejectForm,
@@ -36,7 +42,7 @@ import {
 import type { Frame } from '../frame/frame'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { RelativeTime } from '../parts/times'
+import { RelativeTime, TimeUntil } from '../parts/times'
 import { type MailForms, MailSection, registerMailSection } from './mail-section'
 import {
   assertSignedIn,
@@ -93,11 +99,11 @@ async function addFeedToken(c: PageContext): Promise<Response> {
 }
 
 async function saveWanted(c: PageContext): Promise<Response> {
-  const read = readFormWith(pushSettingsInput, await readForm(c), wantedForm)
+  const read = readFormWith(notificationInput, await readForm(c), wantedForm)
   try {
     const viewer = await requireViewer(c, 'write')
     if (!read.isValid) return showNotifications(c, { wanted: read.form }, 400)
-    await savePushSettings(c.var.context, viewer.id, read.value)
+    await saveNotificationSettings(c.var.context, viewer.id, read.value)
     return c.redirect(path, 303)
   } catch (error) {
     const { form, status } = rejectForm(wantedForm, read.form, error)
@@ -118,20 +124,17 @@ async function sendDevice(c: PageContext): Promise<Response> {
   }
 }
 
-const formatMinute = (minute: number | null): string =>
-  minute === null
-    ? ''
-    : [Math.floor(minute / 60), minute % 60].map((part) => String(part).padStart(2, '0')).join(':')
-
-function toWantedForm({ kinds, quietFrom, quietTo, timezone }: PushSettings): WantedFormState {
-  const toText = (kind: PushKind) => toCheckboxText(kinds.includes(kind))
+function toWantedForm(settings: NotificationSettings): WantedFormState {
+  const { choices, quietFrom, quietTo, timezone, digestHour } = settings
+  const boxes = choiceFields.map(({ name, kind, channel }) => [
+    name,
+    toCheckboxText(choices[kind].some((each) => each === channel)),
+  ])
   return createForm({
-    mention: toText('mention'),
-    dm: toText('dm'),
-    approval: toText('approval'),
-    run: toText('run'),
-    quiet_from: formatMinute(quietFrom),
-    quiet_to: formatMinute(quietTo),
+    ...(Object.fromEntries(boxes) as Record<ChoiceField, string>),
+    quiet_from: quietFrom === null ? '' : formatMinute(quietFrom),
+    quiet_to: quietTo === null ? '' : formatMinute(quietTo),
+    digest_hour: String(digestHour),
     timezone,
   })
 }
@@ -151,12 +154,12 @@ async function showNotifications(
   const { clock, push, mail } = c.var.context
   const { frame, answers } = await readPage(c, {
     devices: selectOwnDevices(credential, clock.now()),
-    stored: selectOwnPushSettings(credential, clock.now()),
+    stored: selectOwnSettings(credential, clock.now()),
     feed: selectOwnFeedToken(credential, clock.now()),
     ownMail: mail.problem === null ? selectOwnMail(credential, clock.now()) : null,
   })
   assertSignedIn(frame)
-  const settings = answers.stored ?? defaultPushSettings
+  const settings = answers.stored ?? defaultSettings
   const label = describeDevice(c.req.header('user-agent'))
   const props = {
     ...{ frame, devices: answers.devices, settings, isUnset: answers.stored === undefined },
@@ -167,29 +170,51 @@ async function showNotifications(
     // Without a mail server nothing is shown of mail.
     mail:
       mail.problem === null ? { own: answers.ownMail ?? undefined, forms: forms.mail ?? {} } : null,
+    digestAt: answers.stored?.digestAt ?? null,
     feedSince: answers.feed?.createdAt ?? null,
     feedUrl: forms.feedToken ? `${c.var.origin}/feed.atom?token=${forms.feedToken}` : null,
   }
   return sendPage(c, <NotificationsPage {...props} />, status)
 }
 
-type WantedField = PushKind | 'quiet_from' | 'quiet_to' | 'timezone'
+type ChoiceKind = (typeof choiceKinds)[number]
+type ChoiceField = `${ChoiceKind}_${Channel}`
+type WantedField = ChoiceField | 'quiet_from' | 'quiet_to' | 'digest_hour' | 'timezone'
 type WantedFormState = FormState<WantedField>
+
+/** The boxes of the form: one for each channel that a kind can have. */
+const choiceFields = choiceKinds.flatMap((kind) =>
+  channelsOf(kind).map((channel) => ({
+    name: `${kind}_${channel}` satisfies ChoiceField as ChoiceField,
+    kind,
+    channel,
+  })),
+)
+
 type DeviceField = 'label' | 'subscription'
 type DeviceFormState = FormState<DeviceField>
 
-const checkbox = { parse: isChecked }
 const time = { parse: (text: string) => (text === '' ? null : text.slice(0, 5)) }
+
+/** The first box of each kind stands for the list of its channels. */
+const choiceFormFields = Object.fromEntries(
+  choiceFields.map(({ name, kind, channel }) => [
+    name,
+    {
+      path: channel === channelsOf(kind)[0] ? kind : null,
+      parse: (_: string, typed: Record<WantedField, string>) =>
+        channelsOf(kind).filter((each) => isChecked(typed[`${kind}_${each}`])),
+    },
+  ]),
+) as FormDefinition<WantedField>['fields']
 
 const wantedForm: FormDefinition<WantedField> = {
   rejected: 'Your choices were not saved.',
   fields: {
-    mention: checkbox,
-    dm: checkbox,
-    approval: checkbox,
-    run: checkbox,
+    ...choiceFormFields,
     quiet_from: time,
     quiet_to: time,
+    digest_hour: { parse: (text) => (/^\d{1,2}$/.test(text) ? Number(text) : invalidText) },
     timezone: {},
   },
 }
@@ -202,12 +227,10 @@ const deviceForm: FormDefinition<DeviceField> = {
   },
 }
 
-const wantedKinds = Object.keys(pushKindLabels) as PushKind[]
-
 interface NotificationsProps {
   frame: Frame
   devices: readonly OwnDevice[]
-  settings: PushSettings
+  settings: NotificationSettings
   /** Nothing was chosen yet, so the browser suggests its time zone. */
   isUnset: boolean
   /** The hub's key for browsers; null: it cannot send. */
@@ -218,6 +241,8 @@ interface NotificationsProps {
   tested: string | null
   /** Null: the hub sends no mail. */
   mail: { own: OwnMail | undefined; forms: MailForms } | null
+  /** When the next digest is due; null: nothing is chosen for it. */
+  digestAt: number | null
   /** When the address of feeds was made; null without one. */
   feedSince: number | null
   /** The address of the hub's feed, when it was just made. */
@@ -232,8 +257,8 @@ const NotificationsPage: FC<NotificationsProps> = (props) => (
     scripts={props.feedUrl === null ? ['push'] : ['push', 'copy']}
   >
     <Problems {...props} />
-    <Devices {...props} />
     <Wanted {...props} />
+    <Devices {...props} />
     {props.mail && <MailSection now={props.frame.now} {...props.mail} />}
     <Feeds {...props} />
   </SettingsLayout>
@@ -254,18 +279,37 @@ const Problems: FC<NotificationsProps> = (props) => {
   )
 }
 
-function findProblems({ frame, devices, settings, serverKey }: NotificationsProps): string[] {
-  if (serverKey === null)
-    return ['This hub cannot send. Its operator has to set ROOKERY_VAULT_KEY.']
+function findProblems(props: NotificationsProps): string[] {
+  const { settings, mail } = props
+  const isAnyChosen = channels.some((channel) => hasChannel(settings.choices, channel))
+  const hasMail =
+    mail !== null &&
+    (['mail', 'digest'] as const).some((each) => hasChannel(settings.choices, each))
+  return [
+    ...(isAnyChosen ? [] : ['Nothing is chosen to be notified of.']),
+    ...(hasChannel(settings.choices, 'push') ? findPushProblems(props) : []),
+    ...(hasMail ? findMailProblems(mail.own) : []),
+  ]
+}
+
+function findPushProblems({ frame, devices, settings, serverKey }: NotificationsProps): string[] {
+  if (serverKey === null) {
+    return ['This hub cannot send push messages. Its operator has to set ROOKERY_VAULT_KEY.']
+  }
   const problems: string[] = []
   if (devices.length === 0) problems.push('No browser was added yet.')
-  if (settings.kinds.length === 0) problems.push('Nothing is chosen to be notified of.')
   if (findQuietEnd(settings, frame.now) !== null) problems.push('It is within your quiet hours.')
   for (const { label, failure, serverKey: own } of devices) {
     if (own !== serverKey) problems.push(`${label}: the key of this hub has changed. Add it again.`)
     else if (failure !== null) problems.push(`${label}: ${failure}`)
   }
   return problems
+}
+
+function findMailProblems(own: OwnMail | undefined): string[] {
+  if (!own) return ['Mail is chosen, and no mail address was entered yet.']
+  if (own.confirmedAt === null) return [`${own.address} is not confirmed yet.`]
+  return own.stoppedAt === null ? [] : [`Mail to ${own.address} was stopped.`]
 }
 
 const Devices: FC<NotificationsProps> = ({ frame, devices, serverKey, device, tested }) => (
@@ -336,38 +380,98 @@ const DeviceButton: FC<{ action: 'test' | 'delete'; id: string; text: string; la
   </form>
 )
 
-const Wanted: FC<NotificationsProps> = ({ wanted, isUnset }) => (
-  <section class="block">
-    <h2>What you are notified of</h2>
-    <div class="up4">
-      <ErrorSummary problem={wanted.problem} />
-      <form class="form" method="post" action="/settings/notifications">
-        {wantedKinds.map((kind) => (
-          <Checkbox form={wanted} name={kind} label={pushKindLabels[kind]} />
-        ))}
-        <Field form={wanted} name="quiet_from" type="time" label="Quiet hours from" />
-        <Field
-          form={wanted}
-          name="quiet_to"
-          type="time"
-          label="Quiet hours to"
-          hint="Notifications wait until the quiet hours end. Leave both empty for none."
-        />
-        <Field
-          form={wanted}
-          name="timezone"
-          label="Time zone"
-          maxlength={60}
-          {...(isUnset && { 'data-is-unset': '' })}
-        />
-        <div>
-          <button class="btn go" type="submit">
-            Save
-          </button>
-        </div>
-      </form>
-    </div>
-  </section>
+const hours = Array.from({ length: 24 }, (_, hour): [string, string] => [
+  String(hour),
+  formatMinute(hour * 60),
+])
+
+const Wanted: FC<NotificationsProps> = (props) => {
+  const { frame, wanted, isUnset, mail, digestAt } = props
+  return (
+    <section class="block">
+      <h2>What you are notified of</h2>
+      <p class="lede">What has no mark is in your inbox only.</p>
+      <div class="up4">
+        <ErrorSummary problem={wanted.problem} />
+        <form class="form" method="post" action="/settings/notifications">
+          <Choices form={wanted} shown={mail === null ? ['push'] : channels} />
+          <Field form={wanted} name="quiet_from" type="time" label="Quiet hours from" />
+          <Field
+            form={wanted}
+            name="quiet_to"
+            type="time"
+            label="Quiet hours to"
+            hint="Push messages wait until the quiet hours end. Leave both empty for none."
+          />
+          {mail === null ? (
+            <input type="hidden" name="digest_hour" value={wanted.typed.digest_hour} />
+          ) : (
+            <Field form={wanted} as="select" name="digest_hour" label="Digest at" options={hours} />
+          )}
+          {mail !== null && digestAt !== null && (
+            <p class="meta">
+              The next digest is due <TimeUntil at={digestAt} now={frame.now} />. It is sent when it
+              has something new.
+            </p>
+          )}
+          <Field
+            form={wanted}
+            name="timezone"
+            label="Time zone"
+            maxlength={60}
+            {...(isUnset && { 'data-is-unset': '' })}
+          />
+          <div>
+            <button class="btn go" type="submit">
+              Save
+            </button>
+          </div>
+        </form>
+      </div>
+    </section>
+  )
+}
+
+/** @param props.shown the others keep what was chosen */
+const Choices: FC<{ form: WantedFormState; shown: readonly Channel[] }> = ({ form, shown }) => (
+  <>
+    <table class="tbl channels">
+      <thead>
+        <tr>
+          <th scope="col">Notification</th>
+          {shown.map((channel) => (
+            <th scope="col">{channelLabels[channel]}</th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {choiceKinds
+          .filter((kind) => channelsOf(kind).some((channel) => shown.includes(channel)))
+          .map((kind) => (
+            <tr>
+              <th scope="row">{choiceLabels[kind]}</th>
+              {shown.map((channel) => (
+                <td>
+                  {channelsOf(kind).includes(channel) && (
+                    <input
+                      type="checkbox"
+                      name={`${kind}_${channel}`}
+                      aria-label={`${choiceLabels[kind]}: ${channelLabels[channel]}`}
+                      checked={isChecked(form.typed[`${kind}_${channel}`])}
+                    />
+                  )}
+                </td>
+              ))}
+            </tr>
+          ))}
+      </tbody>
+    </table>
+    {choiceFields
+      .filter(({ name, channel }) => !shown.includes(channel) && isChecked(form.typed[name]))
+      .map(({ name }) => (
+        <input type="hidden" name={name} value="on" />
+      ))}
+  </>
 )
 
 const Feeds: FC<NotificationsProps> = ({ frame, feedSince, feedUrl }) => (

@@ -1,7 +1,7 @@
 import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
 import { communityErrors } from '../../hub/communities/actions'
-import { selectShownCommunity } from '../../hub/communities/queries'
+import { selectCommunities, selectShownCommunity } from '../../hub/communities/queries'
 import { type HubEnv, readReader, requireViewer } from '../../hub/http/page-entry'
 import {
   createTrigger,
@@ -46,7 +46,9 @@ import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { AccountLink } from '../parts/links'
+import { Suggestions } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
+import { selectHostedAgents } from '../posts/post-queries'
 import {
   assertSignedIn,
   requireCredential,
@@ -122,6 +124,9 @@ interface TriggersProps {
   origin: string
   /** The community of the page; null on the page of an account. */
   community: string | null
+  /** Names that the viewer can choose. */
+  places: readonly string[]
+  agents: readonly string[]
 }
 
 const Triggers: FC<TriggersProps> = (props) => {
@@ -159,7 +164,7 @@ const Triggers: FC<TriggersProps> = (props) => {
         <h2>New trigger</h2>
         <ErrorSummary problem={form.problem} />
         {frame.viewer?.kind === 'human' && frame.viewer.role !== 'guest' ? (
-          <TriggerForm form={form} community={community} />
+          <TriggerForm {...props} />
         ) : (
           <p class="meta">Only people who are members can create triggers.</p>
         )}
@@ -168,7 +173,7 @@ const Triggers: FC<TriggersProps> = (props) => {
   )
 }
 
-const TriggerForm: FC<Pick<TriggersProps, 'form' | 'community'>> = ({ form, community }) => (
+const TriggerForm: FC<TriggersProps> = ({ form, community, places, agents }) => (
   <form
     class="form up4"
     method="post"
@@ -183,16 +188,20 @@ const TriggerForm: FC<Pick<TriggersProps, 'form' | 'community'>> = ({ form, comm
           label="Community"
           maxlength={100}
           autocomplete="off"
+          list="communities"
           hint="Where it posts. Leave it empty to give an agent a task."
         />
+        <Suggestions id="communities" names={places} />
         <Field
           form={form}
           name="agent"
           label="Agent"
           maxlength={100}
           autocomplete="off"
+          list="agents"
           hint="Its answer goes to your inbox."
         />
+        <Suggestions id="agents" names={agents} />
         <Checkbox
           form={form}
           name="takes_reviews"
@@ -474,6 +483,9 @@ async function askToDelete(c: PageContext): Promise<Response> {
   return sendPage(c, <DeleteTriggerPage frame={frame} trigger={answers.trigger} />)
 }
 
+/** Communities that a field suggests. */
+const suggestedMax = 50
+
 interface ShowOptions {
   form?: TriggerFormState
   shown?: Shown
@@ -486,23 +498,26 @@ async function show(c: PageContext, options: ShowOptions): Promise<Response> {
   const community = nameOf(c)
   const credential = await requireCredential(c)
   const now = c.var.context.clock.now()
+  const reader = await readReader(c)
   const of = community !== null && { ...viewerValues(credential, now), community }
   const { frame, answers } = await readPage(c, {
     triggers: of ? selectTriggersOf(of) : selectTriggers(credential, now),
     deliveries: of ? selectDeliveriesOf(of) : selectDeliveries(credential, now),
-    place:
-      community === null
-        ? null
-        : selectShownCommunity({ name: community, reader: await readReader(c) }),
+    place: community === null ? null : selectShownCommunity({ name: community, reader }),
+    places: community === null ? selectCommunities(reader, suggestedMax) : null,
+    agents: community === null ? selectHostedAgents() : null,
   })
   assertSignedIn(frame)
   const { triggers, deliveries, place } = answers
+  const places = answers.places?.filter(({ isReadable, isSystem }) => isReadable && !isSystem) ?? []
   const renewed = triggers.find(({ id }) => id === options.renewed?.id)
   const shown =
     renewed && options.renewed ? { ...renewed, ...options.renewed } : (options.shown ?? null)
   const props = {
     ...{ frame, triggers, deliveries, shown, community, origin: c.var.origin },
     form: options.form ?? emptyForm(),
+    places: places.map(({ name }) => name),
+    agents: answers.agents?.map(({ name }) => name) ?? [],
   }
   const scripts = shown ? { scripts: ['copy' as const] } : {}
   if (community === null) {

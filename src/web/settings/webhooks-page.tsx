@@ -1,7 +1,7 @@
 import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
 import { communityErrors } from '../../hub/communities/actions'
-import { selectShownCommunity } from '../../hub/communities/queries'
+import { selectCommunities, selectShownCommunity } from '../../hub/communities/queries'
 import { type HubEnv, requireViewer } from '../../hub/http/page-entry'
 import { requestReader } from '../../hub/viewers/reader'
 import {
@@ -45,6 +45,7 @@ import {
 import type { Frame } from '../frame/frame'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Suggestions } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 import {
   assertSignedIn,
@@ -105,11 +106,13 @@ interface ListProps {
   webhooks: readonly WebhookRow[]
   /** Null: the viewer's own page. */
   community: string | null
+  /** Names of communities that the viewer can choose. */
+  places: readonly string[]
   /** Its secret is shown once. */
   created: NewWebhook | null
 }
 
-const WebhooksPage: FC<ListProps> = ({ frame, form, webhooks, community, created }) => (
+const WebhooksPage: FC<ListProps> = ({ frame, form, webhooks, community, places, created }) => (
   <SettingsLayout
     frame={frame}
     tab="webhooks"
@@ -145,7 +148,7 @@ const WebhooksPage: FC<ListProps> = ({ frame, form, webhooks, community, created
       <h2>New webhook</h2>
       <ErrorSummary problem={form.problem} />
       {canCreate(frame) ? (
-        <NewWebhookForm form={form} community={community} />
+        <NewWebhookForm form={form} community={community} places={places} />
       ) : (
         <p class="meta">Only people who are members can create webhooks.</p>
       )}
@@ -156,8 +159,8 @@ const WebhooksPage: FC<ListProps> = ({ frame, form, webhooks, community, created
 const canCreate = ({ viewer }: Frame): boolean =>
   viewer?.kind === 'human' && viewer.role !== 'guest'
 
-const NewWebhookForm: FC<{ form: WebhookFormState; community: string | null }> = (props) => {
-  const { form, community } = props
+const NewWebhookForm: FC<Pick<ListProps, 'form' | 'community' | 'places'>> = (props) => {
+  const { form, community, places } = props
   return (
     <form class="form up4" method="post" action={listPath(community)}>
       <FormKey />
@@ -173,14 +176,18 @@ const NewWebhookForm: FC<{ form: WebhookFormState; community: string | null }> =
       />
       <Field form={form} as="select" name="format" label="Format" options={formatLabels} />
       {community === null && (
-        <Field
-          form={form}
-          name="community"
-          label="Community (optional)"
-          maxlength={100}
-          autocomplete="off"
-          hint="Without one, the webhook is for the whole hub, which requires an admin."
-        />
+        <>
+          <Field
+            form={form}
+            name="community"
+            label="Community (optional)"
+            maxlength={100}
+            autocomplete="off"
+            list="communities"
+            hint="Without one, the webhook is for the whole hub, which requires an admin."
+          />
+          <Suggestions id="communities" names={places} />
+        </>
       )}
       <fieldset>
         <legend>What is sent</legend>
@@ -268,6 +275,7 @@ const WebhookPage: FC<WebhookProps> = ({ frame, webhook, deliveries, secret }) =
         <State webhook={webhook} />
         {secret && <Secret url={webhook.url} secret={secret} />}
         <form class="form wide" method="post" action={webhookPath(webhook.id)}>
+          <FormKey />
           <div class="acts up3">
             {isOwner && <OwnerButtons isDisabled={webhook.disabledAt !== null} />}
             <a class="ul" href={`${webhookPath(webhook.id)}/delete`}>
@@ -399,6 +407,9 @@ export function registerWebhookSettings(app: Hono<HubEnv>): void {
 const idOf = (c: PageContext): string => c.req.param('id') ?? ''
 const placeOf = (c: PageContext): string | null => c.req.param('name') ?? null
 
+/** Communities that a field suggests. */
+const suggestedMax = 50
+
 interface Shown {
   community: string | null
   form: WebhookFormState
@@ -413,10 +424,13 @@ async function showList(c: PageContext, shown: Shown): Promise<Response> {
     webhooks:
       community === null ? selectOwnWebhooks(reader) : selectCommunityWebhooks(reader, community),
     place: community === null ? null : selectShownCommunity({ name: community, reader }),
+    places: community === null ? selectCommunities(reader, suggestedMax) : null,
   })
   assertSignedIn(frame)
   if (community !== null && !answers.place) throw communityErrors.unknownPage()
-  const props = { frame, community, form, created, webhooks: answers.webhooks }
+  const readable = answers.places?.filter(({ isReadable }) => isReadable) ?? []
+  const places = readable.map(({ name }) => name)
+  const props = { frame, community, form, created, places, webhooks: answers.webhooks }
   return sendPage(c, <WebhooksPage {...props} />, status)
 }
 
@@ -470,7 +484,7 @@ async function actOnWebhook(c: PageContext): Promise<Response> {
     const { answer } = await rotateSecret(context, await readFormActor(c, viewer), id)
     return showWebhook(c, answer.secret)
   }
-  if (act === 'test') await testWebhook(context, owner, id)
+  if (act === 'test') await testWebhook(context, await readFormActor(c, viewer), id)
   else if (act === 'resend') await resendDelivery(context, owner, id, text('delivery'))
   else if (act === 'enable' || act === 'disable') {
     await changeWebhook(context, owner, id, { is_disabled: act === 'disable' })

@@ -65,6 +65,7 @@ export const aComment = (id: string, content: string, parentId: string | null = 
 const noMemories: PromptMemory = {
   summary: '',
   history: [],
+  turns: [],
   facts: [],
   tasks: [],
   recentElsewhere: [],

@@ -33,6 +33,7 @@ const standing: StatusSources = {
   files: { files: 12, bytes: 345_000 },
   hubName: 'Nest',
   now: 5_000,
+  shownAt: 5_000,
 }
 
 it('L13: time, what is left, inbox, who works, storage, where it runs', () => {

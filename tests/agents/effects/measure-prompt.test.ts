@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { measurePrompt } from '../../../src/agents/effects/price-call'
+import { hashTools, measurePrompt } from '../../../src/agents/effects/price-call'
 import type { Message } from '../../../src/agents/loop/message'
 
 const tool = (name: string) => ({ name, description: 'Does it.', inputSchema: { type: 'object' } })
@@ -47,4 +47,19 @@ test('L14 L43: tools come first: another one changes everything after it', () =>
 
 test('L14 L43: a role is part of the prompt', () => {
   expect(share([userMessage('abcdefgh')], [{ role: 'system', text: 'abcdefgh' }])).toBeLessThan(0.8)
+})
+
+test('P10: the hash of tools changes with a name, a description or a schema, and with nothing else', () => {
+  const [a, b] = [tool('a'), tool('b')]
+  const hash = hashTools([a, b])
+  expect(hashTools([tool('a'), tool('b')])).toBe(hash)
+  const others = [
+    [a],
+    [b, a],
+    [{ ...a, name: 'c' }, b],
+    [{ ...a, description: 'Does more.' }, b],
+    [{ ...a, inputSchema: { type: 'object', required: ['x'] } }, b],
+  ]
+  expect(new Set([hash, ...others.map((tools) => hashTools(tools))]).size).toBe(6)
+  expect(hashTools([a, b])).toBe(hash)
 })

@@ -47,11 +47,11 @@ it('L39: facts are found by words, the best first', async () => {
 it('L36: deleting a fact again is idempotent; an unknown fact is reported', async () => {
   await inStorage((memory) => {
     const facts = new FactStore(memory)
-    expect(facts.delete({ id: 1, reader: null })).toBe(false)
+    expect(facts.delete({ id: 1, reader: null }, 9_000)).toBe(false)
     facts.save(fact('one'), 1)
-    expect(facts.delete({ id: 1, reader: null })).toBe(true)
-    expect(facts.delete({ id: 1, reader: null })).toBe(true)
-    expect(facts.delete({ id: 2, reader: null })).toBe(false)
+    expect(facts.delete({ id: 1, reader: null }, 9_000)).toBe(true)
+    expect(facts.delete({ id: 1, reader: null }, 9_000)).toBe(true)
+    expect(facts.delete({ id: 2, reader: null }, 9_000)).toBe(false)
     expect(facts.list({ ...all, limit: 9 }).factCount).toBe(0)
     // a number is never given twice
     expect(facts.save(fact('one'), 1)).toEqual({ id: 2 })
@@ -64,7 +64,7 @@ it('L39: a full memory reports it, and keeps its facts', async () => {
     for (let id = 0; id < memoryLimits.factsMax; id++) facts.save(fact(`fact ${id}`), id)
     expect(facts.save(fact('one more'), 1)).toBeNull()
     expect(facts.save(fact('fact 7'), 1)).toEqual({ id: 8 })
-    facts.delete({ id: 1, reader: null })
+    facts.delete({ id: 1, reader: null }, 9_000)
     expect(facts.save(fact('one more'), 1)).not.toBeNull()
   })
 })
@@ -135,10 +135,10 @@ it('T2: a private fact is seen, counted and deleted only for its reader', async 
         factCount: 1,
       })
       // the same answer as for a fact that was deleted
-      expect(facts.delete({ id, reader })).toBe(true)
+      expect(facts.delete({ id, reader }, 9_000)).toBe(true)
     }
     expect(textsOf(facts, alice)).toHaveLength(2)
-    expect(facts.delete({ id, reader: alice })).toBe(true)
+    expect(facts.delete({ id, reader: alice }, 9_000)).toBe(true)
     expect(textsOf(facts, alice)).toEqual(['public'])
   })
 })

@@ -26,6 +26,7 @@ describe('memory between activations', () => {
       expect(memory.readForPrompt(question)).toEqual({
         summary: '',
         history: [],
+        turns: [],
         facts: [],
         tasks: [],
         recentElsewhere: [],

@@ -2,8 +2,7 @@ import type { Trace } from '../../../src/agents/contract/agents'
 import type { Charge, LoadedFacts, LoopEvent, LoopEventOf } from '../../../src/agents/loop/event'
 import type { FinishReason } from '../../../src/agents/loop/message'
 import type { Ending } from '../../../src/agents/loop/state'
-import { toRunLog } from '../../../src/agents/run/run-log'
-import { openRun } from '../../../src/agents/run/stored-log'
+import { composeRecord, openRun } from '../../../src/agents/run/record'
 import type { AuditEntry } from '../../../src/hub/contract/hub'
 import type { ActivationId, CommentId, PostId } from '../../../src/shared/ids'
 
@@ -146,7 +145,7 @@ export function openJournal(
   ending: Ending | null = null,
   finishedAt: number | null = null,
 ): Trace {
-  const trace = openRun(JSON.stringify(toRunLog(events, ending, finishedAt)), 'all', false)
+  const trace = openRun(JSON.stringify(composeRecord(events, ending, finishedAt)), 'all', false)
   if (!trace) throw new Error('unreadable')
   return trace
 }

@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { createOtlpExporter } from '../../../src/agents/run/otlp'
 import type { ActivationId } from '../../../src/shared/ids'
 import { createLog } from '../../../src/shared/log'
-import { ended, loaded, toStoredLog, woken } from '../../support/run-log'
+import { ended, loaded, returned, toStoredLog, withOwnAccount, woken } from '../../support/run-log'
 
 const activation = 'activation-1' as ActivationId
 
@@ -25,10 +25,10 @@ function setUp(hasContent = false) {
 afterEach(() => vi.restoreAllMocks())
 
 test.each([
-  ['not_json', '{"version":3,"events":[{"type":"wo'],
+  ['not_json', '{"version":4,"events":[{"type":"wo'],
   ['other_version', '{"version":2,"events":[]}'],
-  ['invalid', '{"version":3}'],
-  ['invalid', '{"version":3,"events":[{"type":"loaded","at":1}]}'],
+  ['invalid', '{"version":4}'],
+  ['invalid', '{"version":4,"events":[{"type":"loaded","at":1}]}'],
 ])(
   'L43: a stored log that cannot be read (%s) is skipped, logged once and counted',
   async (problem, stored) => {
@@ -54,13 +54,14 @@ test('C6 T21: a collector never gets what the account of a requester returned', 
   const events = [
     woken(activation),
     loaded({ prompt: [{ role: 'user', text: 'PROMPT' }] }),
+    returned('c'),
     ended(),
   ]
-  const log = JSON.parse(toStoredLog(events))
+  const stored = toStoredLog(events)
   const bodyOf = (call: number) => String(fetched.mock.calls[call]?.[1]?.body)
-  await exporter.push(activation, JSON.stringify(log))
+  await exporter.push(activation, stored)
   expect(bodyOf(0)).toContain('PROMPT')
-  await exporter.push(activation, JSON.stringify({ ...log, usesOwnAccount: true }))
+  await exporter.push(activation, withOwnAccount(stored))
   expect(bodyOf(1)).not.toContain('PROMPT')
 })
 

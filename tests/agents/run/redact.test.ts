@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { redactRunLog } from '../../../src/agents/run/redact'
-import { type RunEvent, type RunLog, runLogVersion } from '../../../src/agents/run/run-event'
+import type { RunEvent, RunLog } from '../../../src/agents/run/run-event'
 import { answered, ended, loaded, requested, returned, woken } from '../../support/run-log'
 
 const secret = 'mira-wrote-this'
@@ -11,8 +11,6 @@ const approval = {
   ...{ arguments: secret, argumentsHash: secret },
 }
 
-const request = { model: 'test/model', maxOutputTokens: 1, status: secret }
-
 /** Events with private content in every field that has any. */
 const events: RunEvent[] = [
   woken('run'),
@@ -20,12 +18,10 @@ const events: RunEvent[] = [
   answered({
     text: secret,
     reasoning: secret,
-    providerParts: secret,
-    request,
     calls: [{ ...requested('c', 'hub_search', secret), refusal: secret }],
   }),
   {
-    ...{ type: 'model_failed', at: 1, startedAt: 1, request, code: 'server_error' },
+    ...{ type: 'model_failed', at: 1, startedAt: 1, code: 'server_error' },
     ...{ message: 'The provider failed.', detail: secret, charge: null },
   },
   returned('c', {
@@ -51,7 +47,7 @@ const events: RunEvent[] = [
 test.each(events.map((event) => [event.type, event] as const))(
   'L43: %s has no private content for a viewer without access, and keeps its place',
   (type, event) => {
-    const log: RunLog = { version: runLogVersion, events: [event] }
+    const log: RunLog = { events: [event] }
     expect(redactRunLog(log, 'all')).toEqual(log)
     for (const access of ['answer', 'none'] as const) {
       const redacted = redactRunLog(log, access)
@@ -64,7 +60,7 @@ test.each(events.map((event) => [event.type, event] as const))(
 test('L43: the answer stays for a viewer of the thread, and no answer that calls a tool', () => {
   const last = answered({ text: 'In the vault.', reasoning: secret })
   const textsOf = (list: RunEvent[], access: 'answer' | 'none') =>
-    redactRunLog({ version: runLogVersion, events: list }, access).events.map((event) =>
+    redactRunLog({ events: list }, access).events.map((event) =>
       event.type === 'model_answered' ? [event.text, event.reasoning] : null,
     )
   expect(textsOf([...events, last], 'answer').at(-1)).toEqual(['In the vault.', ''])

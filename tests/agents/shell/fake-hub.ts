@@ -8,6 +8,7 @@ import type {
   LoadRequest,
   LoadResult,
   ParkRequest,
+  RenewResult,
   ResumedActivation,
   SteeringItem,
   Task,
@@ -62,6 +63,9 @@ export class FakeHub {
   repeatsResumed = true
   /** What LOAD returns of an activation that is already running. */
   other = { deadlineAt, reservedMicrousd: 0, reservedTokens: 0, model: 'fake/one' }
+  /** Answers every renewal; null: they are granted. */
+  refusal: RenewResult | null = null
+  admission: LoadedActivation['admission'] = 'granted'
   /** The etag of the current definition. */
   etag = 'first'
   #resumedBy = new Map<ActivationId, ActivationId>()
@@ -102,9 +106,10 @@ export class FakeHub {
       return this.#load(request)
     },
     renew: async ({ activationId }) =>
-      this.rows.get(activationId)?.state === 'running'
+      this.refusal ??
+      (this.rows.get(activationId)?.state === 'running'
         ? { kind: 'renewed', ...grants, steering: this.#join(activationId) }
-        : { kind: 'refused', reason: 'lost' },
+        : { kind: 'refused', reason: 'lost' }),
     steer: async ({ activationId }) => this.#join(activationId),
     park: async (request) => this.#park(request),
     commit: async (request) => this.#commit(request),
@@ -218,7 +223,7 @@ export class FakeHub {
       kind: 'loaded',
       agent: { id: agentId, name: 'scout', kind: 'agent', description: '' },
       definition: { version: 1, etag: this.etag },
-      admission: 'granted',
+      admission: this.admission,
       task,
       items: item ? [claimed] : [],
       requesters: item ? [{ id: claimed.from.id, name: claimed.from.name, role: 'member' }] : [],

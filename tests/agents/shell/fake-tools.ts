@@ -51,7 +51,12 @@ export const createTools = (more: readonly string[]): ToolApi => ({
       isSequential: false,
       doing: name,
     })),
-  describe: (name) => ({ isIdempotent: true, isSequential: false, doing: name }),
+  describe: (name) => ({
+    isIdempotent: true,
+    isSequential: false,
+    doing: name,
+    answersAsOf: false,
+  }),
   listInstructions: () => [],
   isGranted: () => true,
   measureFiles: () => null,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Hook } from '../../../src/agents/hooks/hook'
+import { parseRecord } from '../../../src/agents/run/record'
 import type { PostId } from '../../../src/shared/ids'
 import { openTrace } from '../../support/run-log'
 import { agentId } from './fake-hub'
@@ -194,6 +195,17 @@ describe('hooks', () => {
       'beforeModelCall',
       'afterModelCall',
     ])
+    const record = parseRecord(world.hub.commits[0]?.trace ?? '{}')
+    const requests = record.ok
+      ? record.record.events.flatMap((event) =>
+          event.type === 'model_answered' ? [event.request] : [],
+        )
+      : []
+    expect(requests).toMatchObject([
+      { systemPrompt: 'another soul', tools: ['look'], toolsHash: expect.any(String) },
+      { systemPrompt: 'another soul' },
+    ])
+    expect(requests.every((each) => each?.status.endsWith('Be brief.'))).toBe(true)
   })
 })
 

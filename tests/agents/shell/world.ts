@@ -6,7 +6,7 @@ import { type Definition, toDefinition } from '../../../src/agents/definitions/d
 import type { AgentDeps } from '../../../src/agents/effects/effect-context'
 import type { Hook } from '../../../src/agents/hooks/hook'
 import { createHookRunner } from '../../../src/agents/hooks/hook-runner'
-import type { ModelAnswer } from '../../../src/agents/loop/message'
+import type { ModelAnswer, ModelFailure } from '../../../src/agents/loop/message'
 import type { Model, ModelRequest } from '../../../src/agents/models/model-port'
 import { RecoveryLane } from '../../../src/agents/recovery'
 import { ActivationStream } from '../../../src/agents/run/live-stream'
@@ -16,7 +16,7 @@ import { createLog } from '../../../src/shared/log'
 import { agentId, FakeHub } from './fake-hub'
 import { createTools, failure, toApproval, toResult } from './fake-tools'
 
-export type Answer = Partial<ModelAnswer> | { fails: string } | 'hang'
+export type Answer = Partial<ModelAnswer> | { fails: string } | { failure: ModelFailure } | 'hang'
 export type Script = (request: ModelRequest, modelId: string) => Answer
 
 const definition = toDefinition(
@@ -31,7 +31,7 @@ const identity = (text: string) => text
 /**
  * The environment of an agent object, in memory, with a point before and after each request of the
  * object at which the machine can be stopped. Requests of a stopped shell are never answered. Names
- * of tools say what they do: `look`, `act` (requires approval), `hang`, `break`.
+ * of tools say what they do: `look`, `act` (requires approval), `hang` and all whose name ends so, `break`.
  */
 export class World {
   readonly hub = new FakeHub()
@@ -70,6 +70,8 @@ export class World {
   /** The shell that was booted last. */
   shell: AgentShell | null = null
   #epoch = 0
+  /** How far its clock is ahead, in milliseconds. */
+  #lead = 0
   readonly #epochOf = new WeakMap<AgentShell, number>()
   #killed = Promise.withResolvers<void>()
   readonly #script: Script
@@ -85,6 +87,12 @@ export class World {
     this.#epochOf.set(shell, this.#epoch)
     this.shell = shell
     return shell
+  }
+
+  /** Lets the time limit of the running activation pass. */
+  endTime(): void {
+    this.#lead += 10 * 3_600_000
+    setTimeout(() => void this.shell?.alarm(), 1)
   }
 
   /** Resolves when the shell has nothing running; true when the machine was stopped first. */
@@ -172,12 +180,12 @@ export class World {
       definitions: {
         read: async (_name, etag) =>
           this.undefinedBecause === null
-            ? { ok: true, definition: this.#define(etag) }
+            ? { ok: true, definition: this.define(etag) }
             : { ok: false, message: this.undefinedBecause },
       },
       hooks: createHookRunner(this.hooks, { redact: identity, now: Date.now, report: () => {} }),
       wakeAgents: async () => {},
-      clock: systemClock,
+      clock: { ...systemClock, now: () => systemClock.now() + this.#lead },
       lane: this.lane,
       hubName: 'Test',
       mask: identity,
@@ -189,7 +197,7 @@ export class World {
   }
 
   /** Each version has a slightly higher temperature than the one before. */
-  #define(etag: string): Definition {
+  define(etag: string): Definition {
     this.defined.push(etag)
     const temperature = etag === 'first' ? 0.1 : 0.2
     const limits = { ...definition.limits, tokens: this.tokensMax }
@@ -219,6 +227,7 @@ export class World {
         this.asked.push(request)
         const answer = this.#script(request, id)
         if (answer === 'hang') return never
+        if ('failure' in answer) return { ok: false, failure: answer.failure }
         if ('fails' in answer) return { ok: false, failure: failure(answer.fails) }
         const calls = answer.calls ?? []
         const base = { text: '', reasoning: '', calls, usage: null } as const
@@ -232,7 +241,7 @@ export class World {
     this.called.push(call)
     const key = `${caller.activationId}:${call.callId}`
     if (call.tool === 'break') throw new TypeError('in private')
-    if (call.tool === 'hang') {
+    if (call.tool.endsWith('hang')) {
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
       return toResult(call, 'Error: cancelled', true)
     }

@@ -23,6 +23,8 @@ const inObject = (work: (storage: DurableObjectStorage) => void): Promise<void> 
     const facts = new FactStore(memory)
     facts.save({ text: 'Herons \0 wade 🪶', source: '', privateTo: null, isUntrusted: false }, 1)
     facts.addTask({ text: 'Count', key: 'a', privateTo: null, isUntrusted: false }, 1)
+    const gone = { text: 'Owls do not wade', source: '', privateTo: null, isUntrusted: false }
+    facts.delete({ id: facts.save(gone, 1)?.id ?? 0, reader: null }, 2)
     work(storage)
   })
 
@@ -47,6 +49,7 @@ test('H19: the rows of an object are the same in another one, and have no SQL wi
     content = readTables(sql)
   })
   expect(content).not.toContain('CREATE')
+  expect(content).toContain('Owls do not wade')
   await inObject((storage) => {
     const before = readAll(storage)
     expect(replaceTables(storage, agentId, content, true)).toBeNull()

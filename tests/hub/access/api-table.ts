@@ -203,6 +203,10 @@ export const apiTable: Table = {
   'GET /inbox': { expect: 'own' },
   'GET /inbox/count': { expect: 'own' },
   'POST /inbox/read': { expect: 'write', send: body({ ids: [] }) },
+  // A mail service reports with a secret of its own: `tests/hub/mail/bounces.test.ts`.
+  'POST /mail/bounces': { expect: 'unset', send: body({}) },
+  'GET /settings/notifications': { expect: 'own' },
+  'PATCH /settings/notifications': { expect: 'write', send: body({ dm: ['push'] }) },
 
   // H9: what has been answered is the caller's, the posts are everybody's.
   'GET /feed/discover': { expect: 'read' },

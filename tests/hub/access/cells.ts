@@ -54,6 +54,8 @@ const groups = {
   restore: '401 401 401  403  403 403  403 403 403 403  403 409  403 403 403',
   /** What only a runner key opens. */
   runnerOnly: '401 401 401  401  401 401  401 401 401 401  401 401  401 401 401',
+  /** What nobody finds: this hub has not set it up. */
+  unset: '404 404 404  404  404 404  404 404 404 404  404 404  404 404 404',
   /** Tools over MCP: keys and tokens of runs, no sessions. */
   tools: '401 403 +  +  + +  + + + 403  + +  403 403 403',
   /** Repositories over git, without any grant. */

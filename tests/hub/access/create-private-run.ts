@@ -32,6 +32,23 @@ async function createRun(task: string, agentId: string, requesterId: string): Pr
   return id
 }
 
+/** Creates a replay of such a run that waits to start, and returns its id. */
+export async function createReplay(agentId: string, requesterId: string): Promise<string> {
+  const run = await createPublicRun(agentId, requesterId)
+  const id = `replay-${run}`
+  await env.DB.batch([
+    env.DB.prepare(
+      'INSERT INTO replays (id, activation_id, requested_by, created_at) VALUES (?, ?, ?, 1)',
+    ).bind(id, run, requesterId),
+    env.DB.prepare(
+      `INSERT INTO replay_lanes (id, replay_id, activation_id, lane, sample, state, agent_id, requesters, grants,
+         duration_ms_max, tokens_max, cost_max_microusd)
+       VALUES (?1, ?2, ?3, 'baseline', 1, 'queued', ?4, json_array(?5), '[]', 1000, 1000, 1000)`,
+    ).bind(`lane-${run}`, id, run, agentId, requesterId),
+  ])
+  return id
+}
+
 interface OwnRun {
   agentId: string
   requesterId: string

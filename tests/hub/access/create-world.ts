@@ -18,7 +18,7 @@ import { findStylesheet, registerGuest } from './create-guest'
 import { createModeration } from './create-moderation'
 import { createPeople } from './create-people'
 import { createPlaces } from './create-places'
-import { createOwnAccountRun, createPrivateRun, createPublicRun } from './create-private-run'
+import { createOwnAccountRun, createPrivateRun, createPublicRun, createReplay } from './create-private-run'
 import { createRules } from './create-rules'
 import { createRunners } from './create-runners'
 import { createServices } from './create-services'
@@ -310,6 +310,7 @@ export async function createWorld() {
     ...runners,
     newPrivateRun: () => createPrivateRun(scout.id, piet.id),
     newPublicRun: () => createPublicRun(scout.id, piet.id),
+    newReplay: () => createReplay(scout.id, piet.id),
     ...{ call, callModule, findAsset },
   }
 }

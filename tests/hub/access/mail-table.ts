@@ -69,16 +69,6 @@ export const mailPageRows: Table = {
       return form('/settings/notifications/mail', { address: own })
     },
   },
-  'POST /settings/notifications/mail/choices': {
-    expect: 'write',
-    send: async () => {
-      await giveAddresses()
-      return form('/settings/notifications/mail/choices', {
-        ...{ mail_mention: 'mail', mail_dm: 'digest', mail_approval: 'off', mail_run: 'off' },
-        ...{ digest_hour: '8', digest_timezone: 'UTC' },
-      })
-    },
-  },
   'POST /settings/notifications/mail/delete': {
     expect: 'write',
     except: { writer: 403 },

@@ -1,3 +1,4 @@
+import { pastPostPath } from '../../../src/shared/paths'
 import type { Table } from './cells'
 import { definitionPageRows } from './definition-table'
 import { mailPageRows } from './mail-table'
@@ -185,6 +186,16 @@ export const pageTable: Table = {
     send: (world) => ({ path: `/live/posts/${world.cellar.postId}`, headers: upgrade }),
   },
   'GET /p/:id': { expect: 'read', send: (world) => ({ path: `/p/${world.postId}` }) },
+  'GET /p/:id (as it was)': {
+    expect: 'read',
+    send: (world) => ({ path: pastPostPath(world.postId, world.hub.clock.now()) }),
+  },
+  'GET /p/:id (as it was, private)': {
+    expect: 'hiddenRead',
+    privately: 'secretRead',
+    except: { listed: '+' },
+    send: (world) => ({ path: pastPostPath(world.cellar.postId, world.hub.clock.now()) }),
+  },
   'POST /p/:id/following': {
     expect: 'ownerOrAdminWrite',
     except: { moderator: '+' },

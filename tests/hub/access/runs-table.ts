@@ -25,8 +25,40 @@ export const runPageRows: Table = {
   },
 }
 
+/** Replays: who sees the prompts of a run. Of this run that is an admin. */
+const replayRows: Table = {
+  // Its record is not stored.
+  'POST /activations/:id/replays': {
+    ...{ expect: 'admin', except: { admin: 409 } },
+    send: async (world) => ({
+      path: `/activations/${await world.newPublicRun()}/replays`,
+      body: {},
+    }),
+  },
+  'POST /activations/:id/replays/preview': {
+    expect: 'admin',
+    send: async (world) => ({
+      path: `/activations/${await world.newPublicRun()}/replays/preview`,
+      body: {},
+    }),
+  },
+  'GET /activations/:id/replays': {
+    expect: 'admin',
+    send: async (world) => ({ path: `/activations/${await world.newPublicRun()}/replays` }),
+  },
+  'GET /replays/:id': {
+    ...{ expect: 'secretWrite', except: { writer: 404, owner: 404, admin: '+' } },
+    send: async (world) => ({ path: `/replays/${await world.newReplay()}` }),
+  },
+  'POST /replays/:id/cancel': {
+    ...{ expect: 'secretWrite', except: { writer: 404, owner: 404, admin: '+' } },
+    send: async (world) => ({ path: `/replays/${await world.newReplay()}/cancel` }),
+  },
+}
+
 /** The same in the API. */
 export const runApiRows: Table = {
+  ...replayRows,
   'GET /activations/totals': { expect: 'read' },
   'GET /activations/:id/feedback': {
     expect: 'read',

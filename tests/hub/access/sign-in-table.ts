@@ -92,7 +92,10 @@ export const signInTable: Table = {
   'GET /settings/notifications': { expect: 'own' },
   'POST /settings/notifications': {
     expect: 'write',
-    send: only({ mention: 'on', quiet_from: '', quiet_to: '', timezone: 'UTC' }),
+    send: only({
+      ...{ mention_push: 'on', quiet_from: '', quiet_to: '', timezone: 'UTC' },
+      digest_hour: '8',
+    }),
   },
   // The answer shows a secret on a page, which a session without the read scope cannot see.
   'POST /settings/feed-token': { expect: 'write', except: { writer: 403 }, send: only({}) },

@@ -56,8 +56,8 @@ const insertRow: Record<string, (id: string, at: number) => Promise<unknown>> = 
   mailServer: (_, at) => office.run('INSERT INTO mail_server (id, retry_at) VALUES (1, ?)', at),
   digests: (id, at) =>
     office.run(
-      `INSERT INTO mail_addresses (account_id, address, normalized, created_at, token_hash, digest_at)
-       VALUES (?1, ?1, ?1, 0, '', ?2)`,
+      `INSERT INTO notification_settings (account_id, choices, timezone, digest_hour, digest_at, digested_at)
+       VALUES (?1, '{}', 'UTC', 8, ?2, 0)`,
       ...[id === 'ahead' ? scout.id : wren.id, at],
     ),
   approvals: (id, at) =>
@@ -72,6 +72,23 @@ const insertRow: Record<string, (id: string, at: number) => Promise<unknown>> = 
        VALUES (?, ?, 'inbox', 'mention', 'running', 'granted', 'm', 1, 0, ?)`,
       ...[id, id === 'ahead' ? scout.id : wren.id, at],
     ),
+  lanes: async (id, at) => {
+    await office.run(
+      `INSERT OR IGNORE INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at)
+       VALUES ('replayed', ?, 'inbox', 'mention', 'done', 'granted', 'm', 1, 0, 0)`,
+      scout.id,
+    )
+    await office.run(
+      `INSERT OR IGNORE INTO replays (id, activation_id, requested_by, created_at) VALUES ('r', 'replayed', ?, 0)`,
+      scout.id,
+    )
+    await office.run(
+      `INSERT INTO replay_lanes (id, replay_id, activation_id, lane, sample, state, agent_id, requesters, grants,
+         duration_ms_max, tokens_max, cost_max_microusd, deadline_at)
+       VALUES (?1, 'r', 'replayed', 'candidate', ?2, 'running', ?3, '[]', '[]', 0, 0, 0, ?4)`,
+      ...[id, id === 'ahead' ? 1 : 2, scout.id, at],
+    )
+  },
   rates: (id, at) =>
     office.run('INSERT INTO rate_buckets (id, tokens, updated_at) VALUES (?, 0, ?)', ...[id, at]),
   backups: (id, at) =>
@@ -119,7 +136,7 @@ const others: Record<string, string> = {
   'claims.expires_at': 'ends a right',
   'invitations.expires_at': 'ends a right',
   'connect_attempts.expires_at': 'ends a right',
-  'triggers.old_secret_until': 'ends a right, later at worst',
+  'triggers.old_secrets_until': 'end rights, later at worst',
   'past_access.until': 'when a right ended, of which nothing waits',
 }
 

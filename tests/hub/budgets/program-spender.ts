@@ -3,7 +3,7 @@ import type {
   ModelRequestResult,
 } from '../../../src/agents/contract/coding-agents'
 import { toDefinition } from '../../../src/agents/definitions/definition'
-import { composeActivationRecord, readRunLog } from '../../../src/agents/effects/commit'
+import { describeActivation } from '../../../src/agents/effects/commit'
 import type { AgentDeps, EffectContext } from '../../../src/agents/effects/effect-context'
 import { ProgramDesk } from '../../../src/agents/effects/program-desk'
 import { chargeOpen } from '../../../src/agents/effects/run-program'
@@ -219,8 +219,7 @@ export class ProgramSpender {
     }
     const commit = this.state.pending.find(({ type }) => type === 'commit')
     if (!commit) throw new Error(`not ended: ${this.state.phase}`)
-    const log = readRunLog(context, this.state.ending, at)
-    this.usage = composeActivationRecord(context, log).usage
+    this.usage = describeActivation(this.events, this.state.ending, at).stored.usage
     this.spent = this.state.microusd
     const done = await office.commit(this.agentId, this.id, { usage: this.usage })
     if (done.kind !== 'done') throw new Error(done.kind)

@@ -16,7 +16,7 @@ beforeAll(async () => {
   scout = await createAgent('scout')
   wren = await createAgent('wren')
   // one budget at a time: that of the guests, which every hub has, would be in every answer
-  await office.run(`DELETE FROM budgets WHERE scope = 'guests'`)
+  await office.run(`DELETE FROM budgets WHERE scope IN ('guests', 'replay')`)
   await office.run('UPDATE api_keys SET last_used_at = ?', hub.clock.now())
   await office.hubApi.sweep(hub.clock.now())
 })
@@ -176,7 +176,7 @@ test('B8: usage by agent, model, task and day adds up to the same total', async 
   const from = new Date(hub.clock.now()).toISOString()
   await runAgents()
   // one budget at a time: that of the guests, which every hub has, would be in every answer
-  await office.run(`DELETE FROM budgets WHERE scope = 'guests'`)
+  await office.run(`DELETE FROM budgets WHERE scope IN ('guests', 'replay')`)
   await office.run('UPDATE api_keys SET last_used_at = ?', hub.clock.now())
   const total = { calls: 3, cost_microusd: 320, input_tokens: 30, output_tokens: 15 }
   const read = async (group: string) => {

@@ -46,7 +46,13 @@ type RunningRow = Record<`reserved_${Kind}` | `used_${Kind}`, number> & {
 /** Whether a budget pays for a call, computed independently of the product's SQL. */
 export function pays(
   { scope, scopeId }: Budget,
-  by: { agentId: string; communityId: string | null; models: string[]; requesters?: string[] },
+  by: {
+    agentId: string
+    communityId: string | null
+    models: string[]
+    requesters?: string[]
+    isReplay?: boolean
+  },
 ): boolean {
   const payers: Record<Budget['scope'], string[]> = {
     hub: [''],
@@ -55,6 +61,7 @@ export function pays(
     model: by.models,
     requester: by.requesters ?? [],
     guests: [],
+    replay: by.isReplay ? [''] : [],
     'role:member': [],
     'role:guest': [],
     executor: by.models.map((model) => model.slice(0, model.indexOf('/'))),

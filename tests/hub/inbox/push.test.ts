@@ -43,8 +43,8 @@ async function newReachable() {
 
 const choose = (session: Browser, fields: Record<string, string>) =>
   session.send('/settings/notifications', {
-    ...{ mention: 'on', dm: 'on', approval: 'on', run: 'on' },
-    ...{ quiet_from: '', quiet_to: '', timezone: 'UTC', ...fields },
+    ...{ mention_push: 'on', reply_push: 'on', dm_push: 'on', approval_push: 'on', run_push: 'on' },
+    ...{ quiet_from: '', quiet_to: '', digest_hour: '8', timezone: 'UTC', ...fields },
   })
 
 const mention = (key: string, name: string, more: object = {}) =>
@@ -69,7 +69,7 @@ describe('C4: a person with a browser', () => {
     const { body } = await mention(olga.key, mira.name)
     expect(await mira.read()).toEqual([
       {
-        title: `@${olga.name} wrote to you`,
+        title: `@${olga.name} mentioned you`,
         body: `@${mira.name} look here`,
         path: `/p/${body.post.id}`,
         tag: expect.any(String),
@@ -91,8 +91,8 @@ describe('C4: a person with a browser', () => {
       body: { to: mira.name, content: 'Hello' },
     })
     const titles = async () => (await mira.read()).map((each) => (each as { title: string }).title)
-    expect(await titles()).toEqual([`@${olga.name} wrote to you`, `Message from @${olga.name}`])
-    expect((await choose(mira.session, { mention: '' })).status).toBe(303)
+    expect(await titles()).toEqual([`@${olga.name} replied to you`, `Message from @${olga.name}`])
+    expect((await choose(mira.session, { mention_push: '' })).status).toBe(303)
     received.length = 0
     await mention(olga.key, mira.name)
     expect(received).toEqual([])

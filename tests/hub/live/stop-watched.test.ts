@@ -55,6 +55,7 @@ vi.spyOn(searchTool, 'prepare').mockReturnValue({
   tier: 'read',
   args: {},
   service: null,
+  current: [],
   staysInTask: () => true,
   run: ({ signal }) => {
     search.begun++

@@ -1,115 +1,30 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { sweep } from '../../../src/hub/api/sweep'
 import { mailLimits } from '../../../src/shared/config'
-import {
-  countMailConnections,
-  findLinks,
-  mailSettings,
-  parseMail,
-  readMail,
-} from '../../support/read-mail'
-import { type Browser, createBrowser, form, signIn } from '../../web/open-pages'
+import { countMailConnections, findLinks, readMail } from '../../support/read-mail'
+import { createBrowser, form, signIn } from '../../web/open-pages'
 import { adminKey, createTestHub } from '../create-test-hub'
+import { createMailHub, newAddress, settingsPath } from './mail-hub'
 
-const hub = createTestHub(mailSettings)
+const {
+  hub,
+  newPerson,
+  readLast,
+  confirm,
+  newReader,
+  mention,
+  runSweep,
+  readOutbox,
+  readAddress,
+  readChoices,
+} = createMailHub()
 const hourMs = 3_600_000
 
 beforeEach(async () => {
-  for (const table of ['outbox', 'mail_addresses', 'mail_server']) {
+  for (const table of ['outbox', 'mail_addresses', 'mail_server', 'notification_settings']) {
     await env.DB.prepare(`DELETE FROM ${table}`).run()
   }
 })
-
-const newAddress = (how = 'ana') => `${how}+${crypto.randomUUID().slice(0, 8)}@mail.test`
-
-interface Person {
-  id: string
-  key: string
-  name: string
-  browser: Browser
-  address: string
-}
-
-const newPerson = async (how?: string): Promise<Person> => {
-  const person = await hub.join(`mira-${crypto.randomUUID().slice(0, 6)}`, 'human')
-  await env.DB.prepare("UPDATE accounts SET role = 'member' WHERE id = ?").bind(person.id).run()
-  return { ...person, browser: await signIn(hub, person.key), address: newAddress(how) }
-}
-
-const settingsPath = '/settings/notifications/mail'
-
-const readLast = async (address: string) => {
-  const mails = await readMail(address)
-  const last = mails.at(-1)
-  if (!last) throw new Error(`Nothing was sent to ${address}.`)
-  return { count: mails.length, ...parseMail(last) }
-}
-
-/** Enters the address of a person and opens its link. */
-const confirm = async ({ browser, address }: Person) => {
-  expect((await browser.send(settingsPath, { address })).status).toBe(303)
-  const [link = ''] = findLinks((await readLast(address)).text, '/mail/confirm')
-  expect((await hub.fetch(link)).status).toBe(200)
-  expect((await hub.fetch(link, form({}))).status).toBe(200)
-}
-
-type Mode = 'mail' | 'digest' | 'off'
-
-const choose = async ({ browser }: Person, modes: Partial<Record<string, Mode>>) => {
-  const response = await browser.send(`${settingsPath}/choices`, {
-    ...{ mail_mention: 'off', mail_dm: 'off', mail_approval: 'off', mail_run: 'off' },
-    ...{ digest_hour: '8', digest_timezone: 'UTC', ...modes },
-  })
-  expect(response.status).toBe(303)
-  // A digest begins after what was chosen.
-  hub.clock.advance(1)
-}
-
-const newReader = async (modes: Partial<Record<string, Mode>>, how?: string) => {
-  const person = await newPerson()
-  await confirm(person)
-  await choose(person, modes)
-  if (how === undefined) return person
-  const address = newAddress(how)
-  await env.DB.prepare('UPDATE mail_addresses SET address = ?, normalized = ? WHERE account_id = ?')
-    .bind(address, address, person.id)
-    .run()
-  return { ...person, address }
-}
-
-const mention = async (by: Person, to: Person, content = 'Look at this', community = 'general') => {
-  const { status, body } = await hub.call('/posts', {
-    key: by.key,
-    body: { community, title: 'A title', content: `@${to.name} ${content}` },
-  })
-  expect(status).toBe(201)
-  hub.clock.advance(1)
-  return body.post.id as string
-}
-
-/** Runs the sweep with what it does in the background. */
-const runSweep = async () => {
-  const work: Promise<unknown>[] = []
-  const context = { ...hub.context(), defer: (each: Promise<unknown>) => void work.push(each) }
-  const answer = await sweep(context, hub.clock.now())
-  await Promise.all(work)
-  return answer
-}
-
-const readOutbox = async (event: string) =>
-  (
-    await env.DB.prepare(
-      'SELECT state, attempts, answer, next_at, data FROM outbox WHERE event = ? ORDER BY seq',
-    )
-      .bind(event)
-      .all<{ state: string; attempts: number; answer: string; next_at: number; data: string }>()
-  ).results
-
-const readAddress = async ({ id }: Person) =>
-  env.DB.prepare('SELECT * FROM mail_addresses WHERE account_id = ?')
-    .bind(id)
-    .first<Record<string, string | number | null>>()
 
 describe('O4: an address', () => {
   test('is used once its link was opened, and the link works once', async () => {
@@ -217,7 +132,7 @@ describe('O4: an address', () => {
   })
 
   test('is deleted with its account', async () => {
-    const person = await newReader({ mail_mention: 'mail' })
+    const person = await newReader({ mention: ['mail'] })
     const path = `/accounts/${person.name}?words=keep`
     expect((await hub.call(path, { method: 'DELETE', key: adminKey })).status).toBe(200)
     expect(await readAddress(person)).toBeNull()
@@ -227,11 +142,11 @@ describe('O4: an address', () => {
 
 describe('O4: notifications by mail', () => {
   test('are sent for what was chosen, and say who and where', async () => {
-    const [by, reader] = [await newPerson(), await newReader({ mail_mention: 'mail' })]
+    const [by, reader] = [await newPerson(), await newReader({ mention: ['mail'] })]
     const postId = await mention(by, reader, 'Grüße\n\n<b>bold</b> & more')
     const { headers, text, html, count } = await readLast(reader.address)
     expect(count).toBe(2)
-    expect(headers.subject).toBe(`@${by.name} wrote to you on Rookery`)
+    expect(headers.subject).toBe(`@${by.name} mentioned you on Rookery`)
     expect(text).toContain('Grüße')
     expect(text).toContain(`http://hub.test/p/${postId}`)
     expect(html).toContain('&lt;b&gt;bold&lt;/b&gt; &amp; more')
@@ -242,10 +157,22 @@ describe('O4: notifications by mail', () => {
     expect((await readLast(reader.address)).count).toBe(2)
   })
 
+  test('hold no character that turns around how the text beside it reads', async () => {
+    const [by, reader] = [await newPerson(), await newReader({ mention: ['mail'] })]
+    const turning = '\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069'
+    await mention(by, reader, `pay ${turning}moc.live ${turning}or שלום`)
+    const { headers, text, html } = await readLast(reader.address)
+    for (const part of [...Object.values(headers), text, html]) {
+      expect(part).not.toMatch(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/)
+    }
+    expect(text).toContain('pay moc.live or שלום')
+    expect(html).toContain('<blockquote dir="auto">')
+  })
+
   test('stop with one click, without a session, for their kind alone', async () => {
     const [by, reader] = [
       await newPerson(),
-      await newReader({ mail_mention: 'mail', mail_dm: 'mail', mail_run: 'digest' }),
+      await newReader({ mention: ['mail'], dm: ['mail'], run: ['digest'] }),
     ]
     await mention(by, reader)
     const { headers } = await readLast(reader.address)
@@ -253,7 +180,8 @@ describe('O4: notifications by mail', () => {
     expect(headers['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click')
     const page = await hub.fetch(link)
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<button')])
-    expect(await readAddress(reader)).toMatchObject({ kinds: '["mention","dm"]' })
+    const { mention: mentions, ...left } = await readChoices(reader)
+    expect(mentions).toEqual(['mail'])
     // As mail programs send it: another origin, no cookie (RFC 8058, section 3.2).
     const oneClick = await hub.fetch(link, {
       method: 'POST',
@@ -261,7 +189,8 @@ describe('O4: notifications by mail', () => {
       body: 'List-Unsubscribe=One-Click',
     })
     expect(oneClick.status).toBe(200)
-    expect(await readAddress(reader)).toMatchObject({ kinds: '["dm"]', digest_kinds: '["run"]' })
+    expect(await readChoices(reader)).toEqual(left)
+    expect(left).toEqual({ dm: ['mail'], run: ['digest'] })
     await mention(by, reader)
     expect((await readLast(reader.address)).count).toBe(2)
     const parts = new FormData()
@@ -272,8 +201,8 @@ describe('O4: notifications by mail', () => {
   test('do not stop by a token that was guessed, or that is for another kind or account', async () => {
     const [by, reader, other] = [
       await newPerson(),
-      await newReader({ mail_mention: 'mail', mail_dm: 'mail' }),
-      await newReader({ mail_mention: 'mail' }),
+      await newReader({ mention: ['mail'], dm: ['mail'] }),
+      await newReader({ mention: ['mail'] }),
     ]
     await mention(by, reader)
     const { headers } = await readLast(reader.address)
@@ -291,12 +220,12 @@ describe('O4: notifications by mail', () => {
       const answer = await hub.fetch(tried.pathname + tried.search, form({}))
       expect([name, value, answer.status]).toEqual([name, value, 404])
     }
-    expect(await readAddress(reader)).toMatchObject({ kinds: '["mention","dm"]' })
-    expect(await readAddress(other)).toMatchObject({ kinds: '["mention"]' })
+    expect(await readChoices(reader)).toEqual({ mention: ['mail'], dm: ['mail'] })
+    expect(await readChoices(other)).toEqual({ mention: ['mail'] })
   })
 
   test('are withheld when they were read before they could be sent', async () => {
-    const [by, reader] = [await newPerson(), await newReader({ mail_mention: 'mail' }, 'later')]
+    const [by, reader] = [await newPerson(), await newReader({ mention: ['mail'] }, 'later')]
     await mention(by, reader)
     expect(await readOutbox('mail.notification')).toMatchObject([
       { state: 'pending', attempts: 1, answer: expect.stringContaining('451') },
@@ -312,7 +241,7 @@ describe('O4: notifications by mail', () => {
 
 describe('O4: what a mail server refuses', () => {
   test('stops an address that nobody has at once, and says so', async () => {
-    const [by, reader] = [await newPerson(), await newReader({ mail_mention: 'mail' }, 'nobody')]
+    const [by, reader] = [await newPerson(), await newReader({ mention: ['mail'] }, 'nobody')]
     await mention(by, reader)
     expect(await readAddress(reader)).toMatchObject({
       ...{ failures: 1, stopped_at: hub.clock.now() - 1 },
@@ -326,7 +255,7 @@ describe('O4: what a mail server refuses', () => {
   })
 
   test('stops an address after three messages in a row', async () => {
-    const [by, reader] = [await newPerson(), await newReader({ mail_mention: 'mail' }, 'refused')]
+    const [by, reader] = [await newPerson(), await newReader({ mention: ['mail'] }, 'refused')]
     for (const failures of [1, 2]) {
       await mention(by, reader)
       expect(await readAddress(reader)).toMatchObject({ failures, stopped_at: null })
@@ -339,7 +268,7 @@ describe('O4: what a mail server refuses', () => {
   })
 
   test('a server that fails is left alone for a while, and takes all over one connection then', async () => {
-    const [by, reader] = [await newPerson(), await newReader({ mail_mention: 'mail' })]
+    const [by, reader] = [await newPerson(), await newReader({ mention: ['mail'] })]
     await env.DB.prepare('INSERT OR REPLACE INTO mail_server (id, retry_at) VALUES (1, ?)')
       .bind(hub.clock.now() + hourMs)
       .run()
@@ -357,8 +286,8 @@ describe('O4: what a mail server refuses', () => {
   test('a message that breaks the connection lets the others through', async () => {
     const by = await newPerson()
     const [breaking, reader] = [
-      await newReader({ mail_mention: 'mail' }, 'breaks'),
-      await newReader({ mail_mention: 'mail' }),
+      await newReader({ mention: ['mail'] }, 'breaks'),
+      await newReader({ mention: ['mail'] }),
     ]
     await mention(by, breaking)
     await mention(by, reader)
@@ -444,14 +373,14 @@ test('O4: an invitation is mailed, and its link is stored nowhere', async () => 
 
 describe('O4: the digest', () => {
   test('its page says how long it is until the next one', async () => {
-    const reader = await newReader({ mail_run: 'digest' })
+    const reader = await newReader({ run: ['digest'] })
     const page = await reader.browser.read('/settings/notifications')
     expect(page).toMatch(/The next digest is due <time [^>]*>in \d+/)
     expect(page).toContain('It replaces the one above at once.')
   })
 
   test('comes once a day with what is unread, and not at all when nothing is', async () => {
-    const [by, reader] = [await newPerson(), await newReader({ mail_mention: 'digest' })]
+    const [by, reader] = [await newPerson(), await newReader({ mention: ['digest'] })]
     await mention(by, reader, 'first')
     await mention(by, reader, 'second')
     expect((await readLast(reader.address)).count).toBe(1)
@@ -459,7 +388,7 @@ describe('O4: the digest', () => {
     await runSweep()
     const { count, headers, text } = await readLast(reader.address)
     expect(count).toBe(2)
-    expect(headers.subject).toBe('Rookery: 2 new')
+    expect(headers.subject).toBe('Rookery: 2 for you')
     expect(headers['list-unsubscribe']).toContain('kind=digest')
     expect(text.indexOf('first')).toBeLessThan(text.indexOf('second'))
     hub.clock.advance(24 * hourMs)
@@ -469,7 +398,7 @@ describe('O4: the digest', () => {
   })
 
   test('says nothing of a community that the reader has left', async () => {
-    const [by, reader] = [await newPerson(), await newReader({ mail_mention: 'digest' })]
+    const [by, reader] = [await newPerson(), await newReader({ mention: ['digest'] })]
     const name = `den-${crypto.randomUUID().slice(0, 6)}`
     const made = await hub.call('/communities', {
       key: adminKey,
@@ -512,7 +441,7 @@ describe('O4: the mail page of admins', () => {
   })
 
   test('lists stopped addresses with the reason', async () => {
-    const [by, reader] = [await newPerson(), await newReader({ mail_mention: 'mail' }, 'nobody')]
+    const [by, reader] = [await newPerson(), await newReader({ mention: ['mail'] }, 'nobody')]
     await mention(by, reader)
     const html = await (await signIn(hub)).read('/admin/mail')
     expect(html).toContain('Stopped addresses')

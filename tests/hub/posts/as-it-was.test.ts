@@ -2,169 +2,24 @@ import { env } from 'cloudflare:workers'
 import * as fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { sampleSize } from '../../support/sample'
-import { type Answer, adminKey, createTestHub, readCost } from '../create-test-hub'
+import { type Answer, adminKey, readCost } from '../create-test-hub'
+import {
+  clock,
+  createPlaces,
+  histories,
+  hub,
+  joinReaders,
+  type Name,
+  read,
+  readers,
+  type Step,
+  send,
+  take,
+  toTime,
+  type World,
+} from './generate-history'
 
-const hub = createTestHub()
-const { clock } = hub
-
-const names = ['ada', 'bea', 'cleo', 'gil'] as const
-type Name = (typeof names)[number]
-/** A reader without a key is anonymous. */
-const readers = [...names, null]
-const keys = new Map<Name, string>()
-
-beforeAll(async () => {
-  for (const name of names) keys.set(name, (await hub.join(name, 'human')).key)
-  await hub.call('/accounts/gil/role', { key: adminKey, method: 'PUT', body: { role: 'guest' } })
-})
-
-const send = async (
-  who: Name | 'admin',
-  path: string,
-  body: object,
-  method = 'POST',
-): Promise<Answer> => {
-  const key = who === 'admin' ? adminKey : (keys.get(who) ?? null)
-  const answer = await hub.call(path, { key, method, ...(method !== 'DELETE' && { body }) })
-  expect(answer.status).toBeLessThan(500)
-  return answer
-}
-
-const read = (who: Name | null, path: string, at?: string): Promise<Answer> => {
-  const sign = path.includes('?') ? '&' : '?'
-  const key = who === null ? null : (keys.get(who) ?? null)
-  return hub.call(at === undefined ? path : `${path}${sign}at=${encodeURIComponent(at)}`, { key })
-}
-
-const toTime = (at: number) => new Date(at).toISOString()
-
-/** What happened in a hub: who did it, and which of the texts or communities it is about. */
-interface Step {
-  what: (typeof kinds)[number]
-  by: number
-  of: number
-}
-
-const kinds = [
-  ...['post', 'post', 'comment', 'comment', 'comment', 'comment', 'vote'],
-  ...['editPost', 'editComment', 'editComment', 'deletePost', 'deleteComment'],
-  ...['removePost', 'removeComment', 'restorePost', 'restoreComment'],
-  ...[
-    'lock',
-    'unlock',
-    'pin',
-    'unpin',
-    'join',
-    'join',
-    'leave',
-    'visibility',
-    'role',
-    'look',
-    'look',
-  ],
-] as const
-
-const histories = fc.array(
-  fc.record({
-    what: fc.constantFrom(...kinds),
-    by: fc.nat(3),
-    of: fc.nat(11),
-  }),
-  { minLength: 16, maxLength: 36 },
-)
-
-interface Text {
-  id: string
-  by: Name
-}
-
-interface World {
-  places: string[]
-  posts: Text[]
-  comments: (Text & { postId: string })[]
-}
-
-const pick = <Value>(list: readonly Value[], at: number): Value | undefined =>
-  list[at % Math.max(1, list.length)]
-
-let worlds = 0
-
-async function createPlaces(): Promise<string[]> {
-  const number = ++worlds
-  const visibilities = ['public', 'members', 'private']
-  const places = visibilities.map((visibility) => `${visibility}-${number}`)
-  for (const [at, name] of places.entries()) {
-    await send('ada', '/communities', { name, visibility: visibilities[at] })
-  }
-  return places
-}
-
-const reason = () => ({ reason: `Reason of ${clock.now()}.` })
-
-/** Does one step; one that is refused changes nothing. */
-async function take({ what, by, of }: Step, world: World): Promise<void> {
-  const who = names[by] as Name
-  const place = pick(world.places, of)
-  const post = pick(world.posts, of)
-  const words = `${what} at ${clock.now()}`
-  switch (what) {
-    case 'post': {
-      const made = await send(who, '/posts', { community: place, title: words, content: words })
-      if (made.status === 201) world.posts.push({ id: made.body.post.id, by: who })
-      return
-    }
-    case 'comment': {
-      if (!post) return
-      const parent = world.comments.findLast(({ postId }) => postId === post.id)
-      const made = await send(who, `/posts/${post.id}/comments`, {
-        content: words,
-        ...(of % 2 === 1 && parent && { parent_id: parent.id }),
-      })
-      if (made.status !== 201) return
-      world.comments.push({ id: made.body.comment.id, by: who, postId: post.id })
-      return
-    }
-    case 'join':
-    case 'leave': {
-      if (who === 'ada') return
-      const path = `/communities/${place}/members/${who}`
-      if (what === 'join') await send('ada', path, { role: 'member' }, 'PUT')
-      else await send(who, path, {}, 'DELETE')
-      return
-    }
-    case 'visibility': {
-      const visibility = pick(['public', 'members', 'private'], by + of)
-      await send('ada', `/communities/${place}`, { visibility }, 'PATCH')
-      return
-    }
-    case 'role':
-      await send('admin', '/accounts/gil/role', { role: of % 2 ? 'member' : 'guest' }, 'PUT')
-      return
-    case 'lock':
-    case 'unlock':
-    case 'pin':
-    case 'unpin':
-      if (post) await send('ada', `/posts/${post.id}/${what}`, reason())
-      return
-    default:
-      await changeText({ what, by, of }, world)
-  }
-}
-
-async function changeText({ what, by, of }: Step, { posts, comments }: World): Promise<void> {
-  const isOfPost = what === 'vote' || what.endsWith('Post')
-  const text = pick<Text>(isOfPost ? posts : comments, of)
-  if (!text || what === 'look') return
-  const path = `/${isOfPost ? 'posts' : 'comments'}/${text.id}`
-  const words = `${what} at ${clock.now()}`
-  if (what === 'vote') await send(names[by] as Name, `${path}/upvote`, {})
-  if (what.startsWith('edit')) {
-    await send(text.by, path, { content: words, ...(isOfPost && { title: words }) }, 'PATCH')
-  }
-  if (what.startsWith('delete')) await send(text.by, path, {}, 'DELETE')
-  if (what.startsWith('remove')) await send('ada', `${path}/remove`, reason())
-  if (what.startsWith('restore')) await send('ada', `${path}/restore`, reason())
-}
+beforeAll(joinReaders)
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are compared as they are
 type Json = any
@@ -438,4 +293,60 @@ test('a deleted account takes along where it was a member and which role it had'
   expect(await count()).toBe(2)
   await hub.call('/accounts/dan?words=remove', { key: adminKey, method: 'DELETE' })
   expect(await count()).toBe(0)
+})
+
+test('P2: a search as of a time finds nothing newer, and shows what the texts said', async () => {
+  const { id, commentId, at } = await writeThread()
+  clock.advance(10_000)
+  const word = `heron${clock.now()}`
+  await send('ada', `/posts/${id}`, { title: 'Second title', content: word }, 'PATCH')
+  await send('bea', `/comments/${commentId}`, { content: word }, 'PATCH')
+  await send('bea', `/posts/${id}/comments`, { content: word })
+  const search = async (time?: number, more = '') => {
+    const path = `/search?q=${word}&counts=true${more}`
+    return (await read('cleo', path, time === undefined ? time : toTime(time))).body
+  }
+  const found = await search(at)
+  // Words are found in the texts of today.
+  expect(found.results).toMatchObject([
+    { id: commentId, title: 'First title', content: 'First reply', snippet: 'First reply' },
+    { id, title: 'First title', content: 'First', snippet: 'First' },
+  ])
+  expect(found.counts).toMatchObject({ post: 1, comment: 1, account: 0, community: 0 })
+  expect(found.as_of).toMatchObject({ at: toTime(at) })
+  expect((await search()).results).toHaveLength(3)
+  expect(await search()).not.toHaveProperty('as_of')
+  expect((await search(at, '&type=account')).results).toEqual([])
+  // A suggestion would be of the words of today.
+  const missed = await read('cleo', `/search?q=${word.replace('heron', 'heorn')}`, toTime(at))
+  expect(missed.body).toMatchObject({ results: [], did_you_mean: null })
+  expect((await search(at - 10_000)).results).toEqual([])
+  await send('admin', `/comments/${commentId}/remove`, { reason: 'Spam.' })
+  expect((await search(at)).results).toMatchObject([{ id }])
+  expect((await read('cleo', `/search?q=a`, toTime(clock.now() + 1))).status).toBe(400)
+})
+
+test('P2: a common word is found as of a time, although all of its newest texts are newer', async () => {
+  const { id, at } = await writeThread()
+  clock.advance(10_000)
+  const old = (await send('bea', `/posts/${id}/comments`, { content: 'stork' })).body.comment.id
+  const then = clock.now()
+  clock.advance(10_000)
+  const { author_id: author } = (await env.DB.prepare('SELECT author_id FROM posts WHERE id = ?')
+    .bind(id)
+    .first<{ author_id: string }>()) ?? { author_id: '' }
+  const ids = Array.from({ length: 5_001 }, () => clock.newId())
+  await env.DB.prepare(
+    `INSERT INTO comments (id, post_id, author_id, content, created_at)
+     SELECT value, ?2, ?3, 'stork', ?4 FROM json_each(?1)`,
+  )
+    .bind(JSON.stringify(ids), id, author, clock.now())
+    .run()
+  const search = async (time?: number) =>
+    (await read('ada', '/search?q=stork', time === undefined ? time : toTime(time))).body
+  expect(await search()).toMatchObject({ sorted_by: 'newest', has_more: true })
+  const found = await search(then)
+  expect(found.results).toMatchObject([{ id: old, content: 'stork' }])
+  expect(found).toMatchObject({ sorted_by: 'newest', has_more: false })
+  expect((await search(at)).results).toEqual([])
 })

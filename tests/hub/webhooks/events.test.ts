@@ -92,6 +92,35 @@ describe('O1: a webhook is sent', () => {
     expect(await waitFor(1)).toMatchObject([{ data: { approval: { tool: 'hub_create_post' } } }])
   })
 
+  test('the posts of the hub about an outage, a failed run and failures in a row', async () => {
+    await create(olga, { community: 'agent-errors', events: ['post.created'] })
+    const provider = { provider: 'Near', address: 'http://near', setting: 'NEAR_URL', parks: 1 }
+    await office.post(olga.key, '@scout one')
+    await parking.parkTask({ approvals: [], outage: provider })
+    expect((await waitFor(1)).map(({ data }) => data.post.title)).toEqual(['Near is down'])
+    const endWait = () =>
+      env.DB.batch([
+        env.DB.prepare(`UPDATE activations SET state = 'done' WHERE state = 'parked'`),
+        env.DB.prepare('DELETE FROM outage_waits'),
+      ])
+    await endWait()
+    // an outage that goes on is no other post
+    await office.post(olga.key, '@scout two')
+    await parking.parkTask({ approvals: [], outage: provider })
+    await endWait()
+    await env.DB.prepare('UPDATE agents SET consecutive_failures = 4').run()
+    await office.post(olga.key, '@scout three')
+    const { activationId } = await office.start(scout.id)
+    const report = { id: office.newId<never>(), title: 'scout failed', content: 'MODEL' }
+    await office.commit(scout.id, activationId, { outcome: 'failed', report })
+    const titles = (await waitFor(3)).map(({ data }) => data.post.title)
+    expect(titles.sort()).toEqual([
+      'Near is down',
+      'scout failed',
+      'scout failed five times in a row',
+    ])
+  })
+
   test('the level that a budget reaches, and the post about it', async () => {
     await hub.createWindows()
     await env.DB.prepare('DELETE FROM budget_levels').run()

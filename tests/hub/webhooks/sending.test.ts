@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { sweep } from '../../../src/hub/api/sweep'
 import { findRetryMs, sendDeliveries } from '../../../src/hub/webhooks/send-actions'
 import { webhookLimits } from '../../../src/shared/config'
-import { createTestHub } from '../create-test-hub'
+import { createTestHub, readCost } from '../create-test-hub'
 import { createReceiver, type Received } from './create-receiver'
 
 const hub = createTestHub()
@@ -180,28 +180,50 @@ describe('O1: a dead receiver', () => {
   })
 
   test('with ten thousand deliveries that wait is no load', async () => {
-    const { id } = await create(olga)
-    state.answer = fail(500)
-    await post(olga)
-    await env.DB.prepare(
-      `INSERT INTO outbox (id, kind, target_id, event, "key", community_id, post_id, created_at, next_at)
-       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
-       SELECT 'more-' || i, kind, target_id, event, "key" || ':' || i, community_id, post_id, created_at, next_at
-       FROM outbox, n WHERE target_id = ?`,
-    )
-      .bind(id)
-      .run()
-    const read = async (work: (context: ReturnType<typeof hub.context>) => Promise<unknown>) => {
+    const dead = await create(olga)
+    const alive = await create(olga, { url: 'https://alive.example/' })
+    state.answer = (url) => (url === 'https://alive.example/' ? accept() : fail(500)())
+    const kim = await newMember('kim')
+    const queueMore = (count: number, name: string) =>
+      env.DB.prepare(
+        `INSERT INTO outbox (id, kind, target_id, event, "key", community_id, post_id, created_at, next_at)
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+         SELECT ?2 || i, kind, target_id, event, "key" || ?2 || i, community_id, post_id, created_at, next_at
+         FROM (SELECT * FROM outbox WHERE target_id = ?3 LIMIT 1), n`,
+      )
+        .bind(count, name, dead.id)
+        .run()
+    const count = async (work: (context: ReturnType<typeof hub.context>) => Promise<unknown>) => {
       const context = hub.context()
       await work(context)
-      return context.db.cost.rowsRead
+      return { ...context.db.cost }
     }
-    expect(await read((context) => sendDeliveries(context))).toBeLessThan(20)
+    /** What a post, the look of a sweep, and an attempt at the dead one cost; and who was sent what. */
+    const measure = async (title: string) => {
+      const body = { community: 'general', title, content: 'Words' }
+      const { headers } = await hub.call('/posts', { key: kim.key, body })
+      const sentOfPost = received.splice(0).map(({ url }) => url)
+      const look = await count((context) => sweep(context, hub.clock.now()))
+      await env.DB.prepare('UPDATE webhooks SET retry_at = 0 WHERE id = ?').bind(dead.id).run()
+      const attempt = await count(sendDeliveries)
+      const sent = received.splice(0).map(({ url }) => url)
+      return { post: readCost(headers), look, attempt, sentOfPost, sent }
+    }
+    await post(kim)
+    // more than one attempt looks at
+    await queueMore(2 * webhookLimits.sentPerClaimMax, 'few')
+    await sweep(hub.context(), hub.clock.now())
     received.length = 0
-    hub.clock.advance(retriesMs[0] * 1.1)
-    expect(await read((context) => sendDeliveries(context))).toBeLessThan(400)
-    expect(received).toHaveLength(1)
-    expect(await read((context) => sweep(context, hub.clock.now()))).toBeLessThan(400)
+    const few = await measure('few')
+    await queueMore(10_000, 'many')
+    const many = await measure('many')
+    expect(many).toEqual(few)
+    expect(many.sentOfPost).toEqual(['https://alive.example/'])
+    expect(many.sent).toEqual(['https://receiver.example/in'])
+    expect(many.attempt.roundTrips).toBe(2)
+    expect(many.attempt.rowsRead).toBeLessThan(200)
+    const states = (await readOutbox()).filter((each) => each.target_id === alive.id)
+    expect(states.map((each) => each.state)).toEqual(['sent', 'sent', 'sent'])
   })
 })
 

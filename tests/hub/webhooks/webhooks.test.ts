@@ -161,11 +161,29 @@ describe('O1: who may have a webhook', () => {
     expect(received[0]?.body.data.community.name).toBe(cellar)
   })
 
-  test('an account and a community can have a few', async () => {
+  test('an account, a community, and an account in a community can have a few', async () => {
+    const { perAccountMax, perCommunityMax, perMemberMax } = webhookLimits
+    const expectFull = async (key: string, community: string, whose: RegExp) => {
+      const answer = await ask(key, { community })
+      expect(answer).toMatchObject({ status: 409, body: { error: expect.stringMatching(whose) } })
+    }
+    const fill = async (person: { key: string }, community: string) => {
+      for (let n = 0; n < perMemberMax; n++) await create(person, { community })
+    }
     const kim = await newMember('kim')
-    for (let n = 0; n < webhookLimits.perAccountMax; n++) await create(kim)
-    expect(await ask(kim.key, { community: 'general' })).toMatchObject({ status: 409 })
-    expect(await ask(olga.key, { community: 'general' })).toMatchObject({ status: 409 })
+    await fill(kim, 'general')
+    await expectFull(kim.key, 'general', /^You have 5 webhooks in this community/)
+    for (let n = 1; n < perCommunityMax / perMemberMax; n++) {
+      await fill(await newMember(`kim${n}`), 'general')
+    }
+    await expectFull(olga.key, 'general', /^This community has 20 webhooks/)
+    for (let n = 1; n < perAccountMax / perMemberMax; n++) {
+      const name = `kims-${n}`
+      await hub.call('/communities', { key: kim.key, body: { name } })
+      await fill(kim, name)
+    }
+    await hub.call('/communities', { key: kim.key, body: { name: 'kims-last' } })
+    await expectFull(kim.key, 'kims-last', /^You have 20 webhooks, /)
   })
 
   test.each([
@@ -358,6 +376,29 @@ describe('O1: the API', () => {
     for (const each of [secret, rotated.body.secret, secret.slice(6), 'B00/credential']) {
       expect(seen).not.toContain(each)
     }
+  })
+
+  test('sends one test for an Idempotency-Key, and says again how it ended', async () => {
+    const { id } = await create(olga)
+    const send = (key: string) =>
+      hub.call(`/webhooks/${id}/test`, {
+        ...{ key: olga.key, body: {}, headers: { 'idempotency-key': key } },
+      })
+    const first = await send('test')
+    const again = await Promise.all([send('test'), send('test')])
+    for (const { body } of again) expect(body).toEqual(first.body)
+    expect(received).toHaveLength(1)
+    const other = await send('other')
+    expect(other.body.delivery.id).not.toBe(first.body.delivery.id)
+    expect(received).toHaveLength(2)
+    // at the same time, and by a hub that ends before it has stored the answer
+    received.length = 0
+    await Promise.all([send('both'), send('both'), send('both')])
+    expect(received).toHaveLength(1)
+    const row = await env.DB.prepare('SELECT * FROM outbox WHERE id = ?')
+      .bind(first.body.delivery.id)
+      .first()
+    expect(row).toMatchObject({ state: 'sent', attempts: 1, answer: 'It answered 204.' })
   })
 
   test('rotates once for an Idempotency-Key', async () => {

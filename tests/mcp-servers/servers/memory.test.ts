@@ -52,6 +52,17 @@ describe('the memory server', () => {
     ])
   })
 
+  it('P2: facts are listed as of the time of the caller, and what is not kept is not recorded', async () => {
+    const at = { ...scoutAtWork, at: 77 }
+    const { asked, call } = record()
+    expect(await call('memory_list_facts', {}, at)).toMatchObject({ asOf: { at: 77, current: [] } })
+    const query = { words: null, limit: 20, reader: null }
+    expect(asked).toEqual([['listFacts', scoutAtWork.accountId, { ...query, at: 77 }]])
+    const lost = await record({ listFacts: async () => null }).call('memory_list_facts', {}, at)
+    expect(lost).toMatchObject({ isError: true, notAsOf: 'not_recorded' })
+    expect(lost.text).toMatch(/^Error: Not recorded: /)
+  })
+
   it('T2 T20: the privacy of the run and what it has read go with every call', async () => {
     const { asked, call } = record({
       listFacts: async () => ({

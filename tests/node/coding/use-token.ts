@@ -3,9 +3,13 @@ import { addressHeader, type CodingHub } from './coding-hub.ts'
 
 export const asBearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** Whether a route takes no key: where anybody registers, and where a trigger, of which there is none here, checks its own secret. */
+/**
+ * Whether a route takes no key: where anybody registers, and where a trigger or a mail service, of which there are none
+ * here, has a secret of its own.
+ */
 const takesNoKey = (route: string, status: number): boolean =>
-  route.endsWith(' /accounts') || (route === 'POST /triggers/{id}' && status === 404)
+  route.endsWith(' /accounts') ||
+  (['POST /triggers/{id}', 'POST /mail/bounces'].includes(route) && status === 404)
 
 /** Sends a request to each route of the API. Returns those that did not refuse it. */
 export async function tryEveryRoute(hub: CodingHub, token: string): Promise<string[]> {

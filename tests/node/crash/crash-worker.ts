@@ -7,6 +7,7 @@
 import { AgentObjectBase } from '../../../src/agents/agent-object'
 import type { AgentDeps } from '../../../src/agents/effects/effect-context'
 import type { Model, ModelRequest } from '../../../src/agents/models/model-port'
+import { ReplayObjectBase } from '../../../src/agents/replay/replay-object'
 import { RunnersObjectBase } from '../../../src/agents/runners/runners-object'
 import { SchedulerObjectBase } from '../../../src/agents/scheduler/scheduler-object'
 import { composeApp } from '../../../src/compose'
@@ -95,6 +96,12 @@ export class SchedulerObject extends SchedulerObjectBase<CrashEnv> {
 export class RunnersObject extends RunnersObjectBase<CrashEnv> {
   constructor(ctx: DurableObjectState, env: CrashEnv) {
     super(ctx, env, roomsOf(env).runnersDeps)
+  }
+}
+
+export class ReplayObject extends ReplayObjectBase<CrashEnv> {
+  constructor(ctx: DurableObjectState, env: CrashEnv) {
+    super(ctx, env, roomsOf(env).replayDeps)
   }
 }
 

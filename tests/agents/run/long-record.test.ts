@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest'
 import type { Trace } from '../../../src/agents/contract/agents'
 import type { LoopEvent } from '../../../src/agents/loop/event'
-import { toRunLog } from '../../../src/agents/run/run-log'
-import { openRun, parseRunLog, serializeRunLog } from '../../../src/agents/run/stored-log'
+import {
+  composeRecord,
+  openRun,
+  parseRecord,
+  serializeRecord,
+} from '../../../src/agents/run/record'
+import { limits } from '../../../src/shared/config'
 import { answered, loaded, returned, start, woken } from './events'
 
 const bytesMax = 512 * 1024
@@ -23,16 +28,18 @@ function journal(steps: number, chars: number, letter = 'x'): LoopEvent[] {
   }
   return events
 }
-const write = (events: LoopEvent[], max = bytesMax) => serializeRunLog(toRunLog(events, null), max)
+const write = (events: LoopEvent[], max = bytesMax) =>
+  serializeRecord(composeRecord(events, null, null), max)
 
 const open = (json: string): Trace => openRun(json, 'all', false) as Trace
 
-test('L43: a log that fits is written whole', () => {
-  const log = toRunLog(journal(2, 10), null)
-  expect(parseRunLog(serializeRunLog(log))).toEqual({
-    ok: true,
-    log: JSON.parse(JSON.stringify(log)),
-  })
+test('L43: a record is written whole as long as object storage takes it, far over a row of the database', () => {
+  const events = journal(100, 12_000)
+  const json = serializeRecord(composeRecord(events, null, null))
+  expect(bytes(json)).toBeGreaterThan(limits.traceBytesMax * 4)
+  expect(parseRecord(json)).toMatchObject({ ok: true, record: { events } })
+  expect(json).not.toContain('isTruncated')
+  expect(write(events)).toContain('"isTruncated":true')
 })
 
 test.each([

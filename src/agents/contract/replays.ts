@@ -1,0 +1,39 @@
+import type { ActivationId } from '../../shared/ids'
+
+/** Why two lanes part at a step. */
+export type PartingReason =
+  /** The prompts differ: the definition, skills or instructions. */
+  | 'prompt'
+  /** Other tools were offered. */
+  | 'tools'
+  /** Another model, or other settings of it. */
+  | 'model'
+  /** The model chose otherwise, after the same prompt. */
+  | 'choice'
+  /** A tool answered otherwise. */
+  | 'tool_answer'
+  /** One lane went on, the other had ended. */
+  | 'end'
+
+/** The first step at which two lanes differ. */
+export interface Parting {
+  /** The number of the model call, from 1. */
+  step: number
+  reason: PartingReason
+  /** What differs, as a sentence for people. */
+  detail: string
+}
+
+/** The agents' part of replays. */
+export interface ReplayRunner {
+  /** Starts a lane, or lets it go on. Resolves when it runs, or when an alarm guarantees that it will. */
+  wakeLane(laneId: ActivationId): Promise<void>
+  /** Stops a lane within its current model call. Idempotent. */
+  cancelLane(laneId: ActivationId): Promise<void>
+  /** Deletes what the lane's object stores. Idempotent. */
+  deleteLane(laneId: ActivationId): Promise<void>
+  /** Returns where the records of two lanes part; null when they do the same. */
+  findParting(one: string, other: string): Parting | null
+  /** Why a run cannot be replayed, as a sentence; null when it can: of a coding agent, cut, of another version. */
+  findReplayProblem(record: string): string | null
+}

@@ -1,0 +1,59 @@
+import { DurableObject } from 'cloudflare:workers'
+import type { ActivationId } from '../../shared/ids'
+import type { ReplayRunner } from '../contract/agents'
+import { findParting } from './find-parting'
+import type { ReplayDeps } from './lane-deps'
+import { LaneShell } from './lane-shell'
+import { findReplayProblem } from './read-record'
+
+/** The Durable Object of one lane of a replay, named by the lane's id. */
+export class ReplayObjectBase<Env> extends DurableObject<Env> {
+  readonly #lane: LaneShell
+
+  constructor(ctx: DurableObjectState, env: Env, deps: ReplayDeps) {
+    super(ctx, env)
+    this.#lane = new LaneShell(ctx, deps)
+  }
+
+  wake(laneId: ActivationId): Promise<void> {
+    return this.#lane.wake(laneId)
+  }
+
+  async cancel(): Promise<void> {
+    this.#lane.cancel()
+  }
+
+  override alarm(): Promise<void> {
+    return this.#lane.alarm()
+  }
+
+  async deleteAll(): Promise<void> {
+    await this.ctx.storage.deleteAlarm()
+    await this.ctx.storage.deleteAll()
+  }
+
+  /** Ends this instance: the next call finds one that has read what is stored. */
+  restart(): void {
+    this.ctx.abort('deleted')
+  }
+}
+
+type Replays = DurableObjectNamespace<ReplayObjectBase<unknown>>
+
+/** Creates the agents' part of replays for the hub. */
+export function createReplayRunner(namespace: Replays): ReplayRunner {
+  const objectOf = (laneId: ActivationId) => namespace.getByName(laneId)
+  return {
+    wakeLane: async (laneId) => objectOf(laneId).wake(laneId),
+    cancelLane: async (laneId) => objectOf(laneId).cancel(),
+    async deleteLane(laneId) {
+      await objectOf(laneId).deleteAll()
+      // the call fails, as the object ends within it
+      await objectOf(laneId)
+        .restart()
+        .catch(() => undefined)
+    },
+    findParting,
+    findReplayProblem,
+  }
+}

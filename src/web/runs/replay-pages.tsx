@@ -1,0 +1,530 @@
+import type { Hono } from 'hono'
+import type { FC } from 'hono/jsx'
+import type { DefinitionFiles, Parting } from '../../agents/contract/agents'
+import { formatPayers } from '../../hub/budgets/usage-view'
+import { grantErrors } from '../../hub/grants/actions'
+import { type HubEnv, readReader, requireViewer, toAppError } from '../../hub/http/page-entry'
+import {
+  cancelReplay,
+  prepareReplay,
+  type ReplayForm,
+  type ReplayPromise,
+  type ReplayView,
+  readReplay,
+  replayErrors,
+  startReplay,
+  type ViewedLane,
+} from '../../hub/replays/actions'
+import type { ReplayRow, ReplayStatus } from '../../hub/replays/queries'
+import { formatOutcome } from '../../hub/runs/run-labels'
+import { replayLimits } from '../../shared/config'
+import { createDiffBudget, diffLines, toHunks } from '../../shared/diff-lines'
+import { toWordDiff } from '../../shared/diff-words'
+import { AppError } from '../../shared/errors'
+import { formatCount, formatMoney, formatPlural, formatSpan } from '../../shared/format'
+import { renderMarkdown } from '../../shared/markdown/render-markdown'
+import { activationPath, replayPath, tryPath } from '../../shared/paths'
+import { readDefinitionForm } from '../agents/agent-form'
+import { FileFields, ProblemList } from '../agents/edit-page'
+import { ErrorSummary, Field } from '../form/fields'
+import { createForm, type FormProblem, toProblem } from '../form/form-state'
+import type { Frame } from '../frame/frame'
+import { Layout } from '../frame/layout'
+import { FormKey, readForm, readFormActor } from '../frame/read-form'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { DiffText } from '../parts/diff-text'
+import { AccountLink } from '../parts/links'
+import { TableHead } from '../parts/lists'
+import { Prose } from '../parts/prose'
+import { RelativeTime } from '../parts/times'
+
+/** Registers the pages that try a change of an agent on one of its runs, and show what came of it. */
+export function registerReplayPages(app: Hono<HubEnv>): void {
+  app.get(
+    '/activations/:id/try',
+    page((c) => showTry(c)),
+  )
+  app.post('/activations/:id/try', page(submitTry))
+  app.get('/replays/:id', page(showReplay))
+  app.post('/replays/:id/cancel', page(submitCancel))
+}
+
+/** What was typed into the form, and what came of it. */
+interface Tried {
+  files?: DefinitionFiles
+  repeats?: string
+  problem?: FormProblem | null
+}
+
+async function showTry(c: PageContext, tried: Tried = {}, status = 200): Promise<Response> {
+  const id = c.req.param('id') ?? ''
+  const { frame } = await readPage(c, {})
+  const { viewer } = frame
+  if (!viewer) throw grantErrors.signIn()
+  const repeats = Number(tried.repeats ?? 1) || 1
+  const caller = { viewer, reader: await readReader(c) }
+  const input = { ...(tried.files && { files: tried.files }), repeats }
+  const form = await prepareReplay(c.var.context, caller, id, input)
+  return sendPage(
+    c,
+    <TryPage
+      frame={frame}
+      id={id}
+      {...form}
+      files={tried.files ?? form.files}
+      repeats={String(repeats)}
+      problem={tried.problem ?? null}
+    />,
+    status,
+  )
+}
+
+/** Handles the form: shows what the draft would cost, or starts the replay. */
+async function submitTry(c: PageContext): Promise<Response> {
+  const id = c.req.param('id') ?? ''
+  const viewer = await requireViewer(c, 'write')
+  const read = await readForm(c)
+  const { files } = readDefinitionForm(read)
+  const repeats = read('repeats')
+  if (read('do') !== 'start') return showTry(c, { files, repeats })
+  try {
+    const caller = { viewer, reader: await readReader(c) }
+    const input = { files, repeats: toRepeats(repeats) }
+    const actor = await readFormActor(c, viewer)
+    const { answer } = await startReplay(c.var.context, actor, caller, id, input)
+    return c.redirect(replayPath(answer.id), 303)
+  } catch (error) {
+    const { code, status } = toAppError(error)
+    if (!['CONFLICT', 'INVALID_DEFINITION', 'VALIDATION'].includes(code)) throw error
+    return showTry(c, { files, repeats, problem: toProblem(error) }, status)
+  }
+}
+
+/** Returns how often a draft runs; a form that was changed by hand gets the bounds. */
+const toRepeats = (text: string): number =>
+  Math.min(replayLimits.repeatsMax, Math.max(1, Math.trunc(Number(text)) || 1))
+
+async function showReplay(c: PageContext): Promise<Response> {
+  const { frame } = await readPage(c, {})
+  const { viewer } = frame
+  if (!viewer) throw replayErrors.notFound()
+  const caller = { viewer, reader: await readReader(c) }
+  const replay = await readReplay(c.var.context, caller, c.req.param('id') ?? '')
+  return sendPage(c, <ReplayPage frame={frame} replay={replay} />)
+}
+
+/** Cancels a replay and shows it, also when it had already ended. */
+async function submitCancel(c: PageContext): Promise<Response> {
+  const id = c.req.param('id') ?? ''
+  const viewer = await requireViewer(c, 'write')
+  await readForm(c)
+  try {
+    const actor = await readFormActor(c, viewer)
+    await cancelReplay(c.var.context, actor, { viewer, reader: await readReader(c) }, id)
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'TOO_LATE') throw error
+  }
+  return c.redirect(replayPath(id), 303)
+}
+
+interface TryPageProps extends ReplayForm {
+  frame: Frame
+  /** Of the run. */
+  id: string
+  repeats: string
+  problem: FormProblem | null
+}
+
+/** The form that replays a run with a draft of its definition. */
+const TryPage: FC<TryPageProps> = (props) => {
+  const { frame, id, agent, version, files, problem, promise, earlier } = props
+  const form = createForm<string>({ ...files, repeats: props.repeats, new_skill: '' })
+  const [blocking] = promise.problems.filter(({ path }) => path === 'activation')
+  return (
+    <Layout frame={frame} title={`Try a change of ${agent.name}`} sheet="admin">
+      <p class="meta">
+        <a href={activationPath(id)}>The run</a>
+      </p>
+      <h1 class="up">Try a change</h1>
+      <p class="by up2">
+        <AccountLink {...agent} /> definition {version}
+      </p>
+      <p class="lede up3">
+        Change the definition and see what this run would have done. Nothing is posted, sent or
+        saved.
+      </p>
+      <div class="up4">
+        <ErrorSummary problem={problem} />
+      </div>
+      {blocking ? (
+        <p class="note">{blocking.message}</p>
+      ) : (
+        <>
+          <ProblemList
+            title="Problems"
+            files={files}
+            problems={promise.problems}
+            look="bad"
+            isLinked
+          />
+          <form class="form wide up4" method="post" action={tryPath(id)}>
+            <FormKey />
+            <PromiseBlock {...props} />
+            <FileFields files={files} form={form} />
+          </form>
+        </>
+      )}
+      <Earlier rows={earlier} now={frame.now} />
+    </Layout>
+  )
+}
+
+/** Says what the replay can cost and who pays, beside the button that starts it. */
+const PromiseBlock: FC<TryPageProps> = ({ id, promise, repeats }) => (
+  <section class="block" aria-label="What it costs">
+    <Field
+      form={createForm({ repeats })}
+      as="select"
+      name="repeats"
+      label="How often the draft runs"
+      options={repeatOptions}
+      hint="Models answer differently each time. The definition of the run is replayed once beside it."
+    />
+    {promise.problems.length === 0 && <p class="up3">{describePromise(promise)}</p>}
+    <div class="acts up3">
+      <button type="submit" class="btn go" name="do" value="start">
+        Start replay
+      </button>
+      <button type="submit" class="btn" name="do" value="preview">
+        Check and preview cost
+      </button>
+      <a class="ul" href={activationPath(id)}>
+        Cancel
+      </a>
+    </div>
+  </section>
+)
+
+const repeatOptions = Object.fromEntries(
+  Array.from({ length: replayLimits.repeatsMax }, (_, at) => [
+    String(at + 1),
+    at === 0 ? 'once' : `${at + 1} times`,
+  ]),
+)
+
+function describePromise({ lanes, costMaxMicrousd, isPriced, tokensMax, paidBy }: ReplayPromise) {
+  const most = [
+    isPriced ? formatMoney(costMaxMicrousd, 'trace') : null,
+    `${formatCount(tokensMax)} tokens`,
+  ].filter((each) => each !== null)
+  const what = `It runs ${formatPlural(lanes, 'time', 'times')} and takes at most ${most.join(' or ')}.`
+  const left = paidBy.flatMap(({ scope, name, leftMicrousd }) =>
+    leftMicrousd === null
+      ? []
+      : [`${formatPayers([{ scope, name }])} (${formatMoney(leftMicrousd, 'budget')} left)`],
+  )
+  const others = formatPayers(paidBy.filter(({ leftMicrousd }) => leftMicrousd === null))
+  const payers = [...left, ...(others === '' ? [] : [others])].join(', ')
+  return payers === '' ? what : `${what} Budgets that pay: ${payers}.`
+}
+
+const statusNames: Record<ReplayStatus, string> = {
+  queued: 'waits',
+  running: 'running',
+  done: 'done',
+  cancelled: 'cancelled',
+  failed: 'failed',
+}
+
+/** Lists the replays of a run. */
+const Earlier: FC<{ rows: ReplayRow[]; now: number }> = ({ rows, now }) =>
+  rows.length === 0 ? null : (
+    <section class="block">
+      <h2>Earlier replays</h2>
+      <ul class="list">
+        {rows.map(({ id, status, requestedBy, createdAt }) => (
+          <li class="by">
+            <a href={replayPath(id)}>
+              <RelativeTime at={createdAt} now={now} />
+            </a>
+            <span>{statusNames[status]}</span>
+            <span>asked by</span>
+            <AccountLink {...requestedBy} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+
+interface ReplayPageProps {
+  frame: Frame
+  replay: ReplayView
+}
+
+const isOver = ({ row }: ReplayView): boolean => row.status !== 'queued' && row.status !== 'running'
+
+/** Shows the lanes of a replay side by side: what they did, where they part, and how the answers differ. */
+const ReplayPage: FC<ReplayPageProps> = (props) => {
+  const { frame, replay } = props
+  const { row, lanes } = replay
+  return (
+    <Layout
+      frame={frame}
+      title="Replay"
+      sheet="trace"
+      {...(isOver(replay) ? {} : { scripts: ['follow'] })}
+    >
+      <p class="meta">
+        <a href={activationPath(row.activationId)}>The run</a>
+      </p>
+      <h1 class="up">Replay</h1>
+      <p class="by up2">
+        <span>asked by</span>
+        <AccountLink {...row.requestedBy} />
+        <RelativeTime at={row.createdAt} now={frame.now} />
+      </p>
+      {!isOver(replay) && <Progress {...props} />}
+      <p class="lede up4">{describeResult(replay)}</p>
+      <Partings replay={replay} />
+      <LaneTable lanes={lanes} />
+      <Answers lanes={lanes} />
+      <Calls lanes={lanes} />
+      <p class="up5">
+        <a class="btn" href={tryPath(row.activationId)}>
+          Try another change
+        </a>
+      </p>
+      <p class="meta up3">
+        Nothing of a replay is posted, sent or remembered. Tools answer from the record of the run,
+        else from the hub as it was then.
+      </p>
+    </Layout>
+  )
+}
+
+const Progress: FC<ReplayPageProps> = ({ replay }) => {
+  const own = replay.lanes.filter(({ lane }) => lane !== 'observed')
+  const done = own.filter(({ status }) => status !== 'queued' && status !== 'running').length
+  return (
+    <section class="live up4" data-running aria-label="Progress">
+      <p class="do">
+        {done} of {formatPlural(own.length, 'lane', 'lanes')} done
+      </p>
+      <progress value={done} max={own.length} aria-label="Lanes that are done" />
+      <p class="meta up2">
+        {formatMoney(replay.costMicrousd, 'trace')} so far, at most{' '}
+        {formatMoney(replay.costMaxMicrousd, 'trace')}.
+        <noscript> Reload the page to update it.</noscript>
+      </p>
+      <form class="stop" method="post" action={`${replayPath(replay.row.id)}/cancel`}>
+        <FormKey />
+        <button type="submit" class="btn">
+          Cancel replay
+        </button>
+      </form>
+    </section>
+  )
+}
+
+/** Says in one sentence what can be learned from a replay. */
+function describeResult({ row, lanes, partsAt }: ReplayView): string {
+  const incomplete = lanes.filter((lane) => lane.incomplete !== null)
+  if (row.status === 'queued') return 'It starts when the hub has a free slot.'
+  if (row.status === 'running') return 'The lanes run. What they did so far is below.'
+  if (row.status === 'cancelled') return 'It was cancelled. Lanes that had ended are below.'
+  if (row.status === 'failed') return 'A lane did not report how it ended.'
+  if (incomplete.length > 0) {
+    return 'It does not show all of what would have happened. The reasons are below.'
+  }
+  return partsAt === null
+    ? 'The draft did the same as the definition of the run.'
+    : 'The draft did something else than the definition of the run.'
+}
+
+/** Where the draft parts from the definition of the run, and where that parts from what happened. */
+const Partings: FC<{ replay: ReplayView }> = ({ replay: { partsAt, baselinePartsAt } }) =>
+  partsAt === null && baselinePartsAt === null ? null : (
+    <dl class="def up3">
+      {partsAt && (
+        <>
+          <dt>The draft parts</dt>
+          <dd>{describeParting(partsAt)}</dd>
+        </>
+      )}
+      {baselinePartsAt && (
+        <>
+          <dt>Noise</dt>
+          <dd>
+            {describeParting(baselinePartsAt)}
+            <p class="meta">
+              The definition of the run did something else than then. A difference of this kind may
+              not be one that the draft made.
+            </p>
+          </dd>
+        </>
+      )}
+    </dl>
+  )
+
+const describeParting = ({ step, detail }: Parting): string => `at step ${step}: ${detail}`
+
+const laneNames: Record<ViewedLane['lane'], string> = {
+  observed: 'What happened',
+  baseline: 'Same definition',
+  candidate: 'Draft',
+}
+
+/** Names a lane, with the number of its repeat when there are several. */
+const nameLane = ({ lane, sample }: ViewedLane, lanes: ViewedLane[]): string =>
+  lanes.filter((each) => each.lane === lane).length > 1
+    ? `${laneNames[lane]} ${sample}`
+    : laneNames[lane]
+
+const LaneTable: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => (
+  <section class="block">
+    <h2>Lanes</h2>
+    <table class="tbl fold">
+      <TableHead
+        columns={[
+          'Lane',
+          'Outcome',
+          { right: 'Steps' },
+          { right: 'Tool calls' },
+          { right: 'Tokens' },
+          { right: 'Time' },
+          { right: 'Cost' },
+        ]}
+      />
+      <tbody>
+        {lanes.map((lane) => (
+          <tr>
+            <td>
+              {nameLane(lane, lanes)}
+              {lane.incomplete !== null && <p class="meta">Incomplete: {lane.incomplete}</p>}
+              {lane.notes.map((note) => (
+                <p class="meta">{note}</p>
+              ))}
+            </td>
+            <td data-l="Outcome">
+              {lane.status === 'done' ? formatOutcome(lane.outcome) : statusNames[lane.status]}
+              {lane.error && <p class="meta">{lane.error.message}</p>}
+            </td>
+            <td class="r" data-l="Steps">
+              {formatCount(lane.steps)}
+            </td>
+            <td class="r" data-l="Tool calls">
+              {formatCount(lane.calls.length)}
+            </td>
+            <td class="r" data-l="Tokens">
+              {formatCount(lane.tokens)}
+            </td>
+            <td class="r" data-l="Time">
+              {formatSpan(lane.durationMs)}
+            </td>
+            <td class="r" data-l="Cost">
+              {formatMoney(lane.costMicrousd, 'trace')}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </section>
+)
+
+/** Shows how the answers of the drafts differ from that of the definition of the run, and each answer whole. */
+const Answers: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => {
+  const done = lanes.filter(({ status }) => status === 'done')
+  const baseline = done.find(({ lane }) => lane === 'baseline')
+  const drafts = done.filter(({ lane }) => lane === 'candidate')
+  return (
+    <section class="block">
+      <h2>Answers</h2>
+      {baseline &&
+        drafts.map((draft) => (
+          <figure class="up3">
+            <figcaption class="meta">
+              {nameLane(draft, lanes)}, compared with the same definition
+            </figcaption>
+            <AnswerDiff before={baseline.answer} after={draft.answer} />
+          </figure>
+        ))}
+      {done.map((lane) => (
+        <details id={`answer-${lane.lane}-${lane.sample}`} class="up2">
+          <summary>{nameLane(lane, lanes)}</summary>
+          <div class="up2">
+            {lane.answer === '' ? (
+              <p class="meta">No answer.</p>
+            ) : (
+              <Prose
+                of={{ html: renderMarkdown(lane.answer).html, content: lane.answer }}
+                knownNames={noNames}
+              />
+            )}
+          </div>
+        </details>
+      ))}
+    </section>
+  )
+}
+
+/** Names in answers that nobody posted are no links. */
+const noNames: ReadonlySet<string> = new Set()
+
+const AnswerDiff: FC<{ before: string; after: string }> = ({ before, after }) => {
+  if (before === after) return <p class="up2">The answers are the same.</p>
+  const lines = diffLines(before, after, createDiffBudget())
+  return lines === null ? (
+    <p class="up2">The answers have too little in common to be compared.</p>
+  ) : (
+    <DiffText lines={toWordDiff(toHunks(lines), createDiffBudget())} />
+  )
+}
+
+const sourceNames: Record<ViewedLane['calls'][number]['source'], string> = {
+  record: 'answered from the record',
+  hub: 'answered from the hub as it was',
+  lane: 'not done',
+  none: 'not recorded',
+}
+
+const formatPart = (name: string): string => name.replaceAll('_', ' ')
+
+/** Lists the tool calls of each lane that ran, and where their answers came from. */
+const Calls: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => {
+  const called = lanes.filter(({ lane, calls }) => lane !== 'observed' && calls.length > 0)
+  if (called.length === 0) return null
+  return (
+    <section class="block">
+      <h2>Tool calls</h2>
+      {called.map((lane) => (
+        <details id={`calls-${lane.lane}-${lane.sample}`} class="up2">
+          <summary>
+            {nameLane(lane, lanes)}{' '}
+            <span class="meta">{formatPlural(lane.calls.length, 'call', 'calls')}</span>
+          </summary>
+          <ol class="list tall">
+            {lane.calls.map((call) => (
+              <li>
+                <div>
+                  <p>
+                    <code>{call.tool}</code>{' '}
+                    <span class="meta">
+                      step {call.step}, {sourceNames[call.source]}
+                      {call.isRepeated && ' again'}
+                      {call.current.length > 0 &&
+                        `; of today: ${call.current.map(formatPart).join(', ')}`}
+                    </span>
+                  </p>
+                  {call.wouldHave !== null && <p>{call.wouldHave}</p>}
+                  <pre class="code" tabindex={0}>
+                    {call.arguments}
+                  </pre>
+                </div>
+              </li>
+            ))}
+          </ol>
+        </details>
+      ))}
+    </section>
+  )
+}
