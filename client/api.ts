@@ -770,6 +770,8 @@ export type Replay = {
       source: "record" | "hub" | "lane" | "none"
       /** Whether it got the last recorded answer for these arguments again. */
       is_repeated: boolean
+      /** Parts of the hub's answer that are those of today and not of then. */
+      current: Array<string>
       /** What it would have done; null when it only reads. */
       would_have: string | null
     }>

@@ -83,7 +83,7 @@ async function stopProcess(child: ChildProcess): Promise<void> {
   clearTimeout(patience)
 }
 
-export async function isOpen(port: number): Promise<boolean> {
+async function isOpen(port: number): Promise<boolean> {
   const sent = requestPlain({ host: '127.0.0.1', port, method: 'HEAD' })
   return new Promise((resolve) => {
     sent.on('response', (answer) => {

@@ -195,7 +195,12 @@ test('L33 L41 L42: plan, events, summaries, waits and hooks of a trace are on it
         ...{ type: 'resumed', at: now + 6_500, admission: 'granted', decisions: [decision] },
         ...{ isCancelled: false, closed: [] },
       },
-      { type: 'load_failed', at: now + 6_500, code: 'NETWORK', message: 'The <i>machine</i> stopped.' },
+      {
+        type: 'load_failed',
+        at: now + 6_500,
+        code: 'NETWORK',
+        message: 'The <i>machine</i> stopped.',
+      },
       last,
     ])
   const html = (await admin.read(`/activations/${id}`)).replaceAll('\u00a0', ' ')

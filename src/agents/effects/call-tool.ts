@@ -72,7 +72,13 @@ export async function callTool(
 }
 
 /** Returns what later runs have to know about the text of a result. */
-const toMarks = ({ isUntrusted, isPrivate, isOwnAccount, isExcerpt, reads }: CallResult): Marks => ({
+const toMarks = ({
+  isUntrusted,
+  isPrivate,
+  isOwnAccount,
+  isExcerpt,
+  reads,
+}: CallResult): Marks => ({
   ...(isUntrusted && { isUntrusted }),
   ...(isPrivate && { isPrivate }),
   ...(isOwnAccount && { isOwnAccount }),

@@ -35,8 +35,8 @@ import { approvals, rateBuckets } from '../schema/approvals'
 import { agents, providerOutages } from '../schema/definitions'
 import { inboxItems, notificationSettings, pushQueue } from '../schema/inbox'
 import { mailServer } from '../schema/mail'
-import { transfers } from '../schema/system'
 import { replayLanes } from '../schema/replays'
+import { transfers } from '../schema/system'
 import { outbox, webhooks } from '../schema/webhooks'
 
 const i = alias(inboxItems, 'i')

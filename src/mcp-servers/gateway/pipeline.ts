@@ -153,7 +153,9 @@ export function watchReads(hub: ConversationApi, stores: AccountStores): Watched
     stores: {
       memory: {
         ...memory,
-        listFacts: note(watch(memory.listFacts), (answer) => reads.add('fact', answer?.facts ?? [])),
+        listFacts: note(watch(memory.listFacts), (answer) =>
+          reads.add('fact', answer?.facts ?? []),
+        ),
         completeTask: watch(memory.completeTask),
       },
       workspace: {

@@ -15,7 +15,7 @@ import { createLog } from '../../../src/shared/log'
 import { agentId, FakeHub } from '../shell/fake-hub'
 import { createTools } from '../shell/fake-tools'
 
-export const laneId = 'lane-1' as ActivationId
+const laneId = 'lane-1' as ActivationId
 const mira = { id: 'mira' as AccountId, name: 'mira', kind: 'human' } as const
 const identity = (text: string) => text
 const never = new Promise<never>(() => {})
@@ -334,7 +334,7 @@ function toSummaryResult({ charge, problem, summary }: LoopEventOf<'compacted'>)
   return { ok: true as const, answer: toAnswer({ text: summary, usage }) }
 }
 
-export function toAnswer(answer: Partial<ModelAnswer>): ModelAnswer {
+function toAnswer(answer: Partial<ModelAnswer>): ModelAnswer {
   const calls = answer.calls ?? []
   const finish = calls.length > 0 ? ('tool-calls' as const) : ('stop' as const)
   return { text: '', reasoning: '', usage: null, finish, ...answer, calls }

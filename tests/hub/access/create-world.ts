@@ -18,7 +18,12 @@ import { findStylesheet, registerGuest } from './create-guest'
 import { createModeration } from './create-moderation'
 import { createPeople } from './create-people'
 import { createPlaces } from './create-places'
-import { createOwnAccountRun, createPrivateRun, createPublicRun, createReplay } from './create-private-run'
+import {
+  createOwnAccountRun,
+  createPrivateRun,
+  createPublicRun,
+  createReplay,
+} from './create-private-run'
 import { createRules } from './create-rules'
 import { createRunners } from './create-runners'
 import { createServices } from './create-services'
