@@ -11,6 +11,7 @@ import { agentForms } from '../../src/agents/definitions/agent-form'
 import { listToolsOf } from '../../src/agents/definitions/check-definition'
 import { templates } from '../../src/agents/definitions/templates'
 import { createModelRegistry, listModelAddresses } from '../../src/agents/models/registry'
+import { listReads, readAnswer } from '../../src/agents/replay/read-record'
 import { toOtlp } from '../../src/agents/run/otlp'
 import { findRunLogProblem, openRun } from '../../src/agents/run/record'
 import { createRunnerControl } from '../../src/agents/runners/runners-object'
@@ -128,6 +129,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     deletedLanes: [] as ActivationId[],
     findReplayProblem: (() => null) as AgentApi['replays']['findReplayProblem'],
     findParting: (() => null) as AgentApi['replays']['findParting'],
+    listReads,
     failsToDeleteFiles: false,
     privateMemory: createFakePrivateMemory(),
     deletedTexts: [] as Parameters<AgentApi['deleteTexts']>[],
@@ -204,6 +206,8 @@ export function createTestHub(given: Record<string, string> = {}) {
       deleteLane: async (id) => void seen.deletedLanes.push(id),
       findParting: (...of) => seen.findParting(...of),
       findReplayProblem: (record) => seen.findReplayProblem(record),
+      readAnswer,
+      listReads: (record) => seen.listReads(record),
     },
     transfer: seen.transfer,
     readDefinition: async (name, etag) =>

@@ -24,6 +24,12 @@ export interface Parting {
   detail: string
 }
 
+/** Ids of what tools answered with. */
+export interface RunReads {
+  posts: string[]
+  comments: string[]
+}
+
 /** The agents' part of replays. */
 export interface ReplayRunner {
   /** Starts a lane, or lets it go on. Resolves when it runs, or when an alarm guarantees that it will. */
@@ -36,4 +42,8 @@ export interface ReplayRunner {
   findParting(one: string, other: string): Parting | null
   /** Why a run cannot be replayed, as a sentence; null when it can: of a coding agent, cut, of another version. */
   findReplayProblem(record: string): string | null
+  /** Returns the text that a run would post, without mentions; empty when it would post none, or cannot be read. */
+  readAnswer(record: string): string
+  /** Returns which texts of the hub the answers of a run's tools were made of. */
+  listReads(record: string): RunReads
 }

@@ -21,6 +21,7 @@ import { toRunLog } from '../run/run-log'
 import { isBaseline, type Lane, type OpenedLane } from './lane'
 import { listLaneCalls } from './lane-calls'
 import type { LaneDecision, LaneStore } from './lane-store'
+import { readAnswer } from './read-record'
 import { countAnswers, findDecision, findFirstTools } from './recorded-run'
 
 interface LaneHubDeps {
@@ -223,7 +224,7 @@ export class LaneHub implements ActivationApi {
     return {
       outcome: request.outcome,
       error: request.error,
-      answer: request.reply?.content ?? '',
+      answer: readAnswer(request.trace),
       steps: request.iterations,
       tokens: usage.reduce((sum, each) => sum + each.inputTokens + each.outputTokens, 0),
       costMicrousd: sumCost(usage),

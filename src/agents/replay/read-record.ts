@@ -1,5 +1,7 @@
-import type { RunLogProblem } from '../contract/agents'
+import type { RunLogProblem, RunReads } from '../contract/agents'
+import { composeReplyText } from '../loop/reply'
 import { parseRecord, type RunRecord } from '../run/record'
+import { describeProgress } from '../run/run-log'
 import { RecordedRun } from './recorded-run'
 
 type ReadRecord = { ok: true; run: RecordedRun } | { ok: false; problem: string }
@@ -21,6 +23,26 @@ export function readRecord(stored: string): ReadRecord {
 export function findReplayProblem(stored: string): string | null {
   const read = readRecord(stored)
   return read.ok ? null : read.problem
+}
+
+/** Returns the text that a run would post, without mentions; empty when it would post none, or cannot be read. */
+export function readAnswer(stored: string): string {
+  const parsed = parseRecord(stored)
+  if (!parsed.ok || parsed.record.ending === null) return ''
+  const { events, ending } = parsed.record
+  return composeReplyText(ending, events, describeProgress(ending, events)) ?? ''
+}
+
+/** Returns which texts of the hub the answers of a run's tools were made of. */
+export function listReads(stored: string): RunReads {
+  const parsed = parseRecord(stored)
+  const reads = parsed.ok
+    ? parsed.record.events.flatMap((event) => ('reads' in event && event.reads) || [])
+    : []
+  const idsOf = (kind: 'post' | 'comment') => [
+    ...new Set(reads.flatMap((each) => each[kind] ?? [])),
+  ]
+  return { posts: idsOf('post'), comments: idsOf('comment') }
 }
 
 const damaged = 'The record of this run is damaged.'

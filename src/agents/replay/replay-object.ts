@@ -4,7 +4,7 @@ import type { ReplayRunner } from '../contract/agents'
 import { findParting } from './find-parting'
 import type { ReplayDeps } from './lane-deps'
 import { LaneShell } from './lane-shell'
-import { findReplayProblem } from './read-record'
+import { findReplayProblem, listReads, readAnswer } from './read-record'
 
 /** The Durable Object of one lane of a replay, named by the lane's id. */
 export class ReplayObjectBase<Env> extends DurableObject<Env> {
@@ -55,5 +55,7 @@ export function createReplayRunner(namespace: Replays): ReplayRunner {
     },
     findParting,
     findReplayProblem,
+    readAnswer,
+    listReads,
   }
 }

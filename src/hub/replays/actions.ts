@@ -154,9 +154,18 @@ async function findRunProblems(
   found: ReplayedRun,
 ): Promise<ErrorDetail[]> {
   const { id } = found
-  const values = { id, both: readForBoth(viewer, id), accountId: viewer.id as AccountId }
-  const obstacles = await run(db, selectObstacles(values))
   const record = await openStoredTrace(archive, found.trace)
+  const reads = agents.replays.listReads(record ?? '')
+  const obstacles = await run(
+    db,
+    selectObstacles({
+      id,
+      both: readForBoth(viewer, id),
+      accountId: viewer.id as AccountId,
+      posts: JSON.stringify(reads.posts),
+      comments: JSON.stringify(reads.comments),
+    }),
+  )
   const isOver = found.state === 'done'
   const kept = record === null ? null : agents.replays.findReplayProblem(record)
   const reasons: [boolean, string][] = [
@@ -166,6 +175,10 @@ async function findRunProblems(
     [isOver && record === null, 'The record of the run is no longer stored.'],
     [kept !== null, kept ?? ''],
     [obstacles?.isGone === true, 'The run read a text that was deleted or removed.'],
+    [
+      obstacles?.isGone === false && obstacles.lacksText,
+      'A tool of the run read a text that was deleted or removed, or that you or its requesters can’t read now.',
+    ],
     [
       obstacles?.isReadable === false,
       'The thread of the run is in a community that you or its requesters can’t read now.',
@@ -467,7 +480,7 @@ export interface ReplayView {
 }
 
 /** Returns what happened, from the record of the run. */
-function toObserved(found: ReplayedRun, trace: TraceView | null): ViewedLane {
+function toObserved(found: ReplayedRun, trace: TraceView | null, answer: string): ViewedLane {
   const steps = trace?.steps ?? []
   return {
     lane: 'observed',
@@ -475,7 +488,7 @@ function toObserved(found: ReplayedRun, trace: TraceView | null): ViewedLane {
     status: 'done',
     outcome: found.outcome,
     error: found.error,
-    answer: steps.at(-1)?.text ?? '',
+    answer,
     steps: found.iterations,
     tokens: found.inputTokens + found.outputTokens,
     costMicrousd: found.costMicrousd,
@@ -524,7 +537,14 @@ export async function readReplay(
     isComplete: lanes.every(({ state, incomplete }) => state === 'done' && incomplete === null),
     costMicrousd: sum(lanes.map(({ costMicrousd }) => costMicrousd)),
     costMaxMicrousd: sum(lanes.map(({ costMaxMicrousd }) => costMaxMicrousd)),
-    lanes: [toObserved(found, readTrace(agents, observed, 'all', found)), ...lanes.map(toViewed)],
+    lanes: [
+      toObserved(
+        found,
+        readTrace(agents, observed, 'all', found),
+        observed === null ? '' : agents.replays.readAnswer(observed),
+      ),
+      ...lanes.map(toViewed),
+    ],
     partsAt: part(baseline, candidate),
     baselinePartsAt: part(observed, baseline),
   }

@@ -81,7 +81,10 @@ const orderFields = {
   version: x.definitionVersion,
   etag: d.etag,
   agent: { id: a.id, name: a.name, kind: a.kind, description: a.description },
-  draft: r.draft,
+  /** Null for the baseline, which runs the definition of the run. */
+  draft: sql`CASE WHEN ${l.lane} = 'candidate' THEN ${r.draft} END`.mapWith(
+    (json: string | null): Record<string, string> | null => json && JSON.parse(json),
+  ),
   by: { id: by.id, name: by.name, kind: by.kind },
   costMaxMicrousd: l.costMaxMicrousd,
 }

@@ -16,17 +16,20 @@ import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, ReplayId } from '../../shared/ids'
 import { hasGuestSql, payersSql } from '../rules/payers-sql'
 import { personSql } from '../rules/people-sql'
-import { canReadSql } from '../rules/readable-sql'
-import { isRunGoneSql } from '../rules/shown-sql'
+import { canReadSql, isPostReadableSql } from '../rules/readable-sql'
+import { isCommentShownSql, isRunGoneSql } from '../rules/shown-sql'
 import { traceAccessColumns } from '../rules/traces-sql'
 import { askSpender, ownerOfSql, selectPayingFrom } from '../runs/claim-queries'
 import { accounts } from '../schema/accounts'
 import { activations, activationTraces } from '../schema/activations'
 import { agentDefinitions, agents } from '../schema/definitions'
+import { comments, posts } from '../schema/posts'
 import { replayLanes, replays } from '../schema/replays'
 import type { Reader } from '../viewers/reader'
 
 const x = alias(activations, 'x')
+const p = alias(posts, 'p')
+const c = alias(comments, 'c')
 const a = alias(accounts, 'a')
 const t = alias(activationTraces, 't')
 const d = alias(agentDefinitions, 'd')
@@ -86,12 +89,27 @@ const countLanesSql = (state: 'queued' | 'running', accountId: SQLWrapper): SQL 
 
 /** Selects what stands in the way of a replay besides its definitions. @param both reads for the run and for whoever asks */
 export const selectObstacles = prepare(
-  (v: Params<{ id: string; both: Reader; accountId: AccountId }>) =>
+  (
+    v: Params<{
+      id: string
+      both: Reader
+      accountId: AccountId
+      /** JSON lists of ids of what its tools read. */
+      posts: string
+      comments: string
+    }>,
+  ) =>
     oneSql(
       {
         /** Whether it holds words that were deleted or removed. */
         isGone: flag(isRunGoneSql(x)),
         isReadable: flag(canReadSql(sql`coalesce(${x.communityId}, '')`, v.both)),
+        /** Whether one of the texts that its tools read is not there for both now. */
+        lacksText: flag(sql`EXISTS (SELECT 1 FROM json_each(${v.posts}) n WHERE NOT EXISTS (
+            SELECT 1 FROM ${posts} ${p} WHERE ${p.id} = n.value AND ${isPostReadableSql(p, v.both)}))
+          OR EXISTS (SELECT 1 FROM json_each(${v.comments}) n WHERE NOT EXISTS (
+            SELECT 1 FROM ${comments} ${c} JOIN ${posts} ${p} ON ${p.id} = ${c.postId}
+            WHERE ${c.id} = n.value AND ${isCommentShownSql(c)} AND ${canReadSql(p.communityId, v.both)}))`),
         /** Lanes of the account that are queued or run. */
         openLanes: sql<number>`(${countLanesSql('queued', v.accountId)} + ${countLanesSql('running', v.accountId)})`,
       },

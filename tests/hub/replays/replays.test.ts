@@ -17,6 +17,7 @@ beforeEach(async () => {
   hub.seen.check = () => ({ ok: true, facts: factsOf() })
   hub.seen.findReplayProblem = () => null
   hub.seen.findParting = () => null
+  hub.seen.listReads = () => ({ posts: [], comments: [] })
   hub.seen.wokenLanes.length = 0
   hub.seen.cancelledLanes.length = 0
   await office.run(
@@ -67,6 +68,7 @@ describe('a replay', () => {
     expect(order).toMatchObject({ lane: 'candidate', sample: 1, draft: files })
     expect(order?.observed.activationId).toBe(run.id)
     expect(order?.policy.requested).toEqual(['hub:read'])
+    expect(await open(lanes[baseline]?.id as ActivationId)).toMatchObject({ draft: null })
     for (const { id: lane, lane: kind } of lanes) {
       await open(lane)
       expect((await renew(lane)).kind).toBe('renewed')
@@ -224,6 +226,40 @@ describe('who may replay', () => {
     })
     expect((await replay(run.id, { files: changed })).body.code).toBe('INVALID_DEFINITION')
     expect((await replay(run.id, { files: changed }, adminKey)).status).toBe(202)
+  })
+
+  test('P2: a run is not replayed once a text that its tools read is gone, or not readable for both', async () => {
+    const { hub, mira, ada, replay } = world
+    const write = async (key: string, community: string) => {
+      const body = { community, title: 'Read by a tool', content: 'Herons.' }
+      const { body: answer } = await hub.call('/posts', { key, body })
+      return answer.post.id as PostId
+    }
+    const post = await write(mira.key, 'general')
+    const { body } = await hub.call(`/posts/${post}/comments`, {
+      key: ada.key,
+      body: { content: 'In March.' },
+    })
+    const comment = body.comment.id as string
+    await hub.call('/communities', {
+      key: ada.key,
+      body: { name: 'cellar', visibility: 'private' },
+    })
+    const secret = await write(ada.key, 'cellar')
+    const problemsOf = async (reads: { posts: string[]; comments: string[] }) => {
+      hub.seen.listReads = () => reads
+      const { body: preview } = await hub.call(`/activations/${run.id}/replays/preview`, {
+        key: mira.key,
+        body: {},
+      })
+      return preview.promise.problems.map(({ path }: { path: string }) => path)
+    }
+    expect(await problemsOf({ posts: [post], comments: [comment] })).toEqual([])
+    expect(await problemsOf({ posts: [post, secret], comments: [] })).toEqual(['activation'])
+    await hub.call(`/comments/${comment}`, { key: ada.key, method: 'DELETE' })
+    expect(await problemsOf({ posts: [post], comments: [] })).toEqual([])
+    expect(await problemsOf({ posts: [post], comments: [comment] })).toEqual(['activation'])
+    expect((await replay(run.id)).status).toBe(409)
   })
 
   test('P1: a draft with more grants gives no rights beyond the policy of the agent', async () => {
