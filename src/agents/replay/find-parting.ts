@@ -1,6 +1,6 @@
 import { toCanonicalArguments } from '../../shared/exact-json'
 import type { Parting, PartingReason } from '../contract/agents'
-import type { LoopEvent, LoopEventOf, RequestParameters } from '../loop/event'
+import type { LoopEvent, LoopEventOf, PromptLayer, RequestParameters } from '../loop/event'
 import type { Message } from '../loop/message'
 import { parseRecord } from '../run/record'
 import { listCalls } from './recorded-run'
@@ -17,6 +17,7 @@ interface Step {
 
 interface Run {
   prompt: Message[]
+  layers: PromptLayer[]
   steps: Step[]
   outcome: string
 }
@@ -30,7 +31,7 @@ type Difference = Omit<Parting, 'step'> | null
 export function findParting(one: string, other: string): Parting | null {
   const [a, b] = [readRun(one), readRun(other)]
   const length = Math.max(a.steps.length, b.steps.length)
-  const prompt = comparePrompts(a.prompt, b.prompt)
+  const prompt = comparePrompts(a, b)
   if (prompt) return { step: 1, ...prompt }
   for (let index = 0; index < length; index++) {
     const difference = compareSteps(a.steps[index], b.steps[index])
@@ -47,15 +48,35 @@ const describeEnds = (a: Run, b: Run): string =>
 
 const toWords = (name: string): string => name.replaceAll('_', ' ')
 
-function comparePrompts(a: Message[], b: Message[]): Difference {
-  const [one, other] = [a.map(toText), b.map(toText)]
-  const index = findDifference(one, other)
-  if (index === null) return null
-  const { role } = a[index] ?? b[index] ?? { role: 'user' }
-  const kinds = { system: 'instructions', user: 'task or its material', assistant: 'history' }
-  const what = role === 'tool' ? kinds.assistant : kinds[role]
-  return part('prompt', `The first prompts differ in part ${index + 1}: the ${what}.`)
+/** The layers of a prompt, as people read of them. Those of tools follow from the tools that are offered. */
+const layerNames: Record<PromptLayer, string> = {
+  definition: 'the system prompt',
+  bootstrap: 'the rules of the hub',
+  memory: 'what the agent remembers',
+  skills: 'the skills',
+  tool_guide: 'the list of tools',
+  tool_servers: 'what servers say about their tools',
+  history: 'the conversation before',
+  task: 'the task',
 }
+
+function comparePrompts(a: Run, b: Run): Difference {
+  const kinds = Object.keys(layerNames) as PromptLayer[]
+  const different = kinds.filter(
+    (kind) => findDifference(takeLayer(a, kind), takeLayer(b, kind)) !== null,
+  )
+  const [first] = different.filter((kind) => !kind.startsWith('tool_'))
+  const tools = different.length > 0 ? compareTools(firstRequest(a), firstRequest(b)) : null
+  const kind = first ?? different[0]
+  if (first === undefined && tools) return tools
+  return kind ? part('prompt', `The first prompts differ in ${layerNames[kind]}.`) : null
+}
+
+/** Returns the messages of a layer; without layers the whole prompt stands for the task. */
+const takeLayer = ({ prompt, layers }: Run, kind: PromptLayer): string[] =>
+  prompt.filter((_, index) => (layers[index] ?? 'task') === kind).map(toText)
+
+const firstRequest = ({ steps }: Run): Step['request'] => steps[0]?.request ?? {}
 
 function compareSteps(a: Step | undefined, b: Step | undefined): Difference {
   if (!a || !b) return part('end', 'One lane had ended here, and the other called its model again.')
@@ -135,10 +156,10 @@ const toText = (message: Message): string => JSON.stringify(message)
 
 function readRun(stored: string): Run {
   const parsed = parseRecord(stored)
-  if (!parsed.ok) return { prompt: [], steps: [], outcome: '' }
+  if (!parsed.ok) return { prompt: [], layers: [], steps: [], outcome: '' }
   const { events, ending } = parsed.record
-  const prompt = events.find((event) => event.type === 'loaded')?.facts.prompt ?? []
-  return { prompt, steps: listSteps(events), outcome: ending?.outcome ?? '' }
+  const { prompt = [], layers = [] } = events.find((event) => event.type === 'loaded')?.facts ?? {}
+  return { prompt, layers, steps: listSteps(events), outcome: ending?.outcome ?? '' }
 }
 
 function listSteps(events: LoopEvent[]): Step[] {

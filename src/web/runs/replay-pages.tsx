@@ -24,7 +24,7 @@ import { AppError } from '../../shared/errors'
 import { formatCount, formatMoney, formatPlural, formatSpan } from '../../shared/format'
 import { renderMarkdown } from '../../shared/markdown/render-markdown'
 import { activationPath, replayPath, tryPath } from '../../shared/paths'
-import { readDefinitionForm } from '../agents/agent-form'
+import { addSkill, readDefinitionForm } from '../agents/agent-form'
 import { FileFields, ProblemList } from '../agents/edit-page'
 import { ErrorSummary, Field } from '../form/fields'
 import { createForm, type FormProblem, toProblem } from '../form/form-state'
@@ -86,6 +86,8 @@ async function submitTry(c: PageContext): Promise<Response> {
   const read = await readForm(c)
   const { files } = readDefinitionForm(read)
   const repeats = read('repeats')
+  if (read('do') === 'add_skill')
+    return showTry(c, { repeats, ...withSkill(files, read('new_skill')) })
   if (read('do') !== 'start') return showTry(c, { files, repeats })
   try {
     const caller = { viewer, reader: await readReader(c) }
@@ -98,6 +100,14 @@ async function submitTry(c: PageContext): Promise<Response> {
     if (!['CONFLICT', 'INVALID_DEFINITION', 'VALIDATION'].includes(code)) throw error
     return showTry(c, { files, repeats, problem: toProblem(error) }, status)
   }
+}
+
+/** Returns the files with a new skill to fill in, or why it was not added. */
+function withSkill(files: DefinitionFiles, name: string): Pick<Tried, 'files' | 'problem'> {
+  const added = addSkill(files, name.trim())
+  return 'files' in added
+    ? added
+    : { files, problem: { message: 'The skill was not added.', hint: added.error } }
 }
 
 /** Returns how often a draft runs; a form that was changed by hand gets the bounds. */
@@ -213,11 +223,13 @@ const repeatOptions = Object.fromEntries(
 )
 
 function describePromise({ lanes, costMaxMicrousd, isPriced, tokensMax, paidBy }: ReplayPromise) {
-  const most = [
-    isPriced ? formatMoney(costMaxMicrousd, 'trace') : null,
-    `${formatCount(tokensMax)} tokens`,
-  ].filter((each) => each !== null)
-  const what = `It runs ${formatPlural(lanes, 'time', 'times')} and takes at most ${most.join(' or ')}.`
+  const tokens = `${formatCount(tokensMax)} tokens`
+  const most =
+    isPriced && costMaxMicrousd > 0
+      ? `${formatMoney(costMaxMicrousd, 'trace')} or ${tokens}`
+      : tokens
+  const cost = isPriced && costMaxMicrousd === 0 ? ', costs nothing,' : ''
+  const what = `It runs ${formatPlural(lanes, 'time', 'times')}${cost} and takes at most ${most}.`
   const left = paidBy.flatMap(({ scope, name, leftMicrousd }) =>
     leftMicrousd === null
       ? []
@@ -243,13 +255,14 @@ const Earlier: FC<{ rows: ReplayRow[]; now: number }> = ({ rows, now }) =>
       <h2>Earlier replays</h2>
       <ul class="list">
         {rows.map(({ id, status, requestedBy, createdAt }) => (
-          <li class="by">
-            <a href={replayPath(id)}>
-              <RelativeTime at={createdAt} now={now} />
-            </a>
-            <span>{statusNames[status]}</span>
-            <span>asked by</span>
-            <AccountLink {...requestedBy} />
+          <li>
+            <p class="by">
+              <a href={replayPath(id)}>
+                <RelativeTime at={createdAt} now={now} />
+              </a>
+              <span>{statusNames[status]}, asked by</span>
+              <AccountLink {...requestedBy} />
+            </p>
           </li>
         ))}
       </ul>
@@ -271,7 +284,7 @@ const ReplayPage: FC<ReplayPageProps> = (props) => {
     <Layout
       frame={frame}
       title="Replay"
-      sheet="trace"
+      sheet="admin"
       {...(isOver(replay) ? {} : { scripts: ['follow'] })}
     >
       <p class="meta">
@@ -448,10 +461,10 @@ const Answers: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => {
             <AnswerDiff before={baseline.answer} after={draft.answer} />
           </figure>
         ))}
-      {done.map((lane) => (
-        <details id={`answer-${lane.lane}-${lane.sample}`} class="up2">
-          <summary>{nameLane(lane, lanes)}</summary>
-          <div class="up2">
+      <div class="sides up3">
+        {done.map((lane) => (
+          <div>
+            <h3>{nameLane(lane, lanes)}</h3>
             {lane.answer === '' ? (
               <p class="meta">No answer.</p>
             ) : (
@@ -461,8 +474,8 @@ const Answers: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => {
               />
             )}
           </div>
-        </details>
-      ))}
+        ))}
+      </div>
     </section>
   )
 }
