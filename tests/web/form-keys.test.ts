@@ -29,6 +29,7 @@ const creating = [
   '/a/:name/edit',
   '/a/:name/schedules',
   '/activations/:id/open',
+  '/activations/:id/try',
   '/admin/mail/test',
   '/admin/people/:name/ban',
   '/agents/new',
@@ -147,6 +148,7 @@ const setting = [
   '/tools/remote/refresh',
   '/tools/remote/remove',
   '/tools/remote/tools',
+  '/replays/:id/cancel',
 ]
 
 let world: World
@@ -227,7 +229,17 @@ async function listMorePages(): Promise<{ column: Column; path: string }[]> {
     { column: 'banned', path: '/moderation/notice' },
     { column: 'admin', path: `/approvals/${encodeURIComponent(await world.newApproval())}/rule` },
     { column: 'admin', path: `/a/${world.tit.name}/schedules` },
+    { column: 'admin', path: `/activations/${await createRecordedRun()}/try` },
   ]
+}
+
+/** Returns a run whose record is stored, so that it can be replayed. */
+async function createRecordedRun(): Promise<string> {
+  const id = await world.newPublicRun()
+  await env.DB.prepare("INSERT INTO activation_traces (activation_id, trace) VALUES (?, '{}')")
+    .bind(id)
+    .run()
+  return id
 }
 
 /** Files, streams and addresses for programs: no pages. */

@@ -61,7 +61,7 @@ test('T1: the page of a run says on whose behalf it ran, except for a direct mes
   const page = `/activations/${activationId}`
   const setRequesters = (task: string) =>
     env.DB.prepare(
-      `UPDATE activation_traces SET trace = json_set(trace, '$.events[1].task', ?2, '$.events[1].requesters', json('[{"name":"ada","role":"guest"}]'))
+      `UPDATE activation_traces SET trace = json_set(trace, '$.events[1].facts.task', ?2, '$.events[1].facts.requesters', json('[{"name":"ada","role":"guest"}]'))
        WHERE activation_id = ?1`,
     )
       .bind(activationId, task)

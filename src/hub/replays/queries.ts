@@ -281,9 +281,10 @@ const goneReplaysSql = (accountId: AccountId, runs: SQL | null): SQL => sql`(
   SELECT ${l.replayId} FROM ${replayLanes} ${l} WHERE ${l.agentId} = ${accountId}
   UNION SELECT ${r.id} FROM ${replays} ${r} WHERE ${r.requestedBy} = ${accountId}
   ${
-    runs &&
-    sql`UNION SELECT ${r.id} FROM ${replays} ${r} WHERE ${r.activationId} IN ${runs}
+    runs
+      ? sql`UNION SELECT ${r.id} FROM ${replays} ${r} WHERE ${r.activationId} IN ${runs}
   UNION SELECT ${l.replayId} FROM ${replayLanes} ${l} WHERE ${l.id} IN ${runs}`
+      : sql``
   })`
 
 export interface GoneLane {

@@ -3,7 +3,13 @@ import type { FC } from 'hono/jsx'
 import type { DefinitionFiles, Parting } from '../../agents/contract/agents'
 import { formatPayers } from '../../hub/budgets/usage-view'
 import { grantErrors } from '../../hub/grants/actions'
-import { type HubEnv, readReader, requireViewer, toAppError } from '../../hub/http/page-entry'
+import {
+  type HubEnv,
+  readReader,
+  requireViewer,
+  toActor,
+  toAppError,
+} from '../../hub/http/page-entry'
 import {
   cancelReplay,
   prepareReplay,
@@ -117,7 +123,7 @@ const toRepeats = (text: string): number =>
 async function showReplay(c: PageContext): Promise<Response> {
   const { frame } = await readPage(c, {})
   const { viewer } = frame
-  if (!viewer) throw replayErrors.notFound()
+  if (!viewer) throw grantErrors.signIn()
   const caller = { viewer, reader: await readReader(c) }
   const replay = await readReplay(c.var.context, caller, c.req.param('id') ?? '')
   return sendPage(c, <ReplayPage frame={frame} replay={replay} />)
@@ -129,8 +135,8 @@ async function submitCancel(c: PageContext): Promise<Response> {
   const viewer = await requireViewer(c, 'write')
   await readForm(c)
   try {
-    const actor = await readFormActor(c, viewer)
-    await cancelReplay(c.var.context, actor, { viewer, reader: await readReader(c) }, id)
+    const caller = { viewer, reader: await readReader(c) }
+    await cancelReplay(c.var.context, toActor(viewer, null), caller, id)
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'TOO_LATE') throw error
   }
@@ -330,7 +336,6 @@ const Progress: FC<ReplayPageProps> = ({ replay }) => {
         <noscript> Reload the page to update it.</noscript>
       </p>
       <form class="stop" method="post" action={`${replayPath(replay.row.id)}/cancel`}>
-        <FormKey />
         <button type="submit" class="btn">
           Cancel replay
         </button>

@@ -23,6 +23,25 @@ export const runPageRows: Table = {
       body: { value: 'none' },
     }),
   },
+  'GET /activations/:id/try': {
+    expect: 'admin',
+    send: async (world) => ({ path: `/activations/${await world.newPublicRun()}/try` }),
+  },
+  'POST /activations/:id/try': {
+    expect: 'admin',
+    send: async (world) => ({
+      path: `/activations/${await world.newPublicRun()}/try`,
+      body: { paths: '[]', repeats: '1', do: 'preview' },
+    }),
+  },
+  'GET /replays/:id': {
+    ...{ expect: 'secretWrite', except: { writer: 404, owner: 404, admin: '+' } },
+    send: async (world) => ({ path: `/replays/${await world.newReplay()}` }),
+  },
+  'POST /replays/:id/cancel': {
+    ...{ expect: 'secretWrite', except: { writer: 404, owner: 404, admin: '+' } },
+    send: async (world) => ({ path: `/replays/${await world.newReplay()}/cancel`, body: {} }),
+  },
 }
 
 /** Replays: who sees the prompts of a run. Of this run that is an admin. */

@@ -26,9 +26,9 @@ const split = (name: string) => name.split(' ') as [method: string, path: string
 describe('H3: the table of operations', () => {
   /** Groups of operations that existing clients use. */
   const tags = new Set(['sign-in', 'read', 'write', 'inbox', 'communities'])
-  /** What no other hub has: images for texts, versions of texts, votes that set a value, and moderation with reasons and appeals. */
+  /** What no other hub has: choices of how one is notified, images for texts, versions of texts, votes that set a value, and moderation with reasons and appeals. */
   const isOurs = (name: string) =>
-    /^\w+ \/(media|moderation|reports|appeals|bans)\b|\/(versions|vote|report|remove|restore)$/.test(
+    /^\w+ \/(settings|media|moderation|reports|appeals|bans)\b|\/(versions|vote|report|remove|restore)$/.test(
       name,
     )
 

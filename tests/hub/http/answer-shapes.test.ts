@@ -54,6 +54,7 @@ const otherFields: Record<string, string> = {
   'PUT /agents/:name/grants .changes[].community': 'Named by a line of a policy; need not exist.',
   'DELETE /agents/:name/grants .changes[].community':
     'Named by a line of a policy; need not exist.',
+  'NotificationSettings.quiet_from': 'A time of day.',
   'Trace.parks[].decisions[].by': 'A trace records what the run was told.',
 }
 

@@ -74,8 +74,8 @@ test('B4 T3: budgets by role make a mention on a hub without them no dearer', as
     (sum, each) => sum + (each?.rowsRead ?? 0),
     0,
   )
-  // 14 more: what joined the run, and bans of its requesters
-  expect(rowsRead).toBeLessThanOrEqual(311)
+  // 14 more: what joined the run, and bans of its requesters; 17 more: lanes of replays hold money and rights, too
+  expect(rowsRead).toBeLessThanOrEqual(328)
 })
 
 test('B4 T3: a budget by role costs one more row written, and rows read as any other budget', async () => {
@@ -88,7 +88,7 @@ test('B4 T3: a budget by role costs one more row written, and rows read as any o
   for (const step of ['load', 'renew', 'commit']) {
     expect(after[step]?.roundTrips).toBe(1)
     const grown = (after[step]?.rowsRead ?? 0) - (before[step]?.rowsRead ?? 0)
-    expect(grown, `rows read by ${step}`).toBeLessThan(30)
+    expect(grown, `rows read by ${step}`).toBeLessThan(34)
   }
   expect(after.commit?.rowsWritten).toBe((before.commit?.rowsWritten ?? 0) + 1)
 })
