@@ -6,6 +6,7 @@ import {
   listReplays,
   previewReplay,
   readReplay,
+  replayErrors,
   startReplay,
 } from './actions'
 import {
@@ -25,6 +26,14 @@ const toCaller = (call: Call<unknown, unknown>): Caller => ({
   viewer: call.viewer(),
   reader: call.reader,
 })
+
+/** The same for what only reads: the viewer is read first, as the run says who may see it. */
+async function readCaller({ read, reader }: Call<unknown, unknown>): Promise<Caller> {
+  const { viewer } = await read({})
+  // A route of one's own things has refused a call without a key.
+  if (!viewer) throw replayErrors.notFound()
+  return { viewer, reader }
+}
 
 export const replayRoutes: Route[] = [
   route({
@@ -65,11 +74,11 @@ export const replayRoutes: Route[] = [
     path: '/activations/:id/replays',
     summary: 'Lists the replays of a run, newest first, for people who see its prompts',
     tag,
-    access: 'write',
+    access: 'own',
     rate: 'read',
     answer: z.object({ replays: z.array(summaryAnswer) }),
     handle: async (call) => {
-      const rows = await listReplays(call.context, toCaller(call), call.param('id'))
+      const rows = await listReplays(call.context, await readCaller(call), call.param('id'))
       return { replays: rows.map(presentSummary) }
     },
   }),
@@ -79,11 +88,13 @@ export const replayRoutes: Route[] = [
     summary:
       'Returns a replay with its lanes, beside what happened, for people who see the prompts of its run',
     tag,
-    access: 'write',
+    access: 'own',
     rate: 'read',
     answer: z.object({ replay: replayAnswer }),
     handle: async (call) => ({
-      replay: presentReplay(await readReplay(call.context, toCaller(call), call.param('id'))),
+      replay: presentReplay(
+        await readReplay(call.context, await readCaller(call), call.param('id')),
+      ),
     }),
   }),
   route({

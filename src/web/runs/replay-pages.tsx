@@ -17,7 +17,6 @@ import {
   type ReplayPromise,
   type ReplayView,
   readReplay,
-  replayErrors,
   startReplay,
   type ViewedLane,
 } from '../../hub/replays/actions'

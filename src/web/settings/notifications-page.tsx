@@ -435,12 +435,14 @@ const Wanted: FC<NotificationsProps> = (props) => {
 /** @param props.shown the others keep what was chosen */
 const Choices: FC<{ form: WantedFormState; shown: readonly Channel[] }> = ({ form, shown }) => (
   <>
-    <table class="tbl channels">
+    <table class="tbl">
       <thead>
         <tr>
           <th scope="col">Notification</th>
           {shown.map((channel) => (
-            <th scope="col">{channelLabels[channel]}</th>
+            <th scope="col" class="r">
+              {channelLabels[channel]}
+            </th>
           ))}
         </tr>
       </thead>
@@ -451,7 +453,7 @@ const Choices: FC<{ form: WantedFormState; shown: readonly Channel[] }> = ({ for
             <tr>
               <th scope="row">{choiceLabels[kind]}</th>
               {shown.map((channel) => (
-                <td>
+                <td class="r">
                   {channelsOf(kind).includes(channel) && (
                     <input
                       type="checkbox"

@@ -25,7 +25,7 @@ test('P11: wherever the object of a lane stops, its result is stored once and no
     const result = await inObject((state) => lane.run(state))
     const at = `${killAt}: ${whole.points[killAt - 1]}`
     expect(lane.results, at).toHaveLength(1)
-    expect(result.answer, at).toBe(commit.reply?.content)
+    expect(`@mira ${result.answer}`, at).toBe(commit.reply?.content)
     expect(result.outcome, at).toBe('completed')
     expect(result.calls, at).toHaveLength(2)
     // a lost call is charged once, at its worst, under a number of its own
@@ -48,7 +48,7 @@ test.each(['open', 'finish'] as const)(
     const lane = new LaneWorld(setup)
     lane.failures[what] = 2
     const result = await inObject((state) => lane.run(state))
-    expect(result.answer).toBe(commit.reply?.content)
+    expect(`@mira ${result.answer}`).toBe(commit.reply?.content)
     expect(lane.results).toHaveLength(1)
   },
 )

@@ -97,6 +97,7 @@ export async function createWorld() {
     [...hub.app.routes, ...composed.public.routes].filter(({ method }) => method !== 'ALL')
   const call = async (path: string, options: Parameters<typeof hub.call>[1] = {}) => {
     hub.clock.advance(pauseMs)
+    privateHub.clock.advance(pauseMs)
     const answer = await hub.call(path, options)
     if (answer.status > 299) throw new Error(`${path}: ${JSON.stringify(answer.body)}`)
     return answer.body

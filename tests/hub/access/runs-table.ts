@@ -24,53 +24,54 @@ export const runPageRows: Table = {
     }),
   },
   'GET /activations/:id/try': {
-    expect: 'admin',
+    expect: 'ownerOrAdminRead',
     send: async (world) => ({ path: `/activations/${await world.newPublicRun()}/try` }),
   },
-  'POST /activations/:id/try': {
-    expect: 'admin',
+  'POST /activations/:id/try (preview)': {
+    // It shows a page.
+    ...{ expect: 'ownerOrAdminWrite', except: { writer: 403 } },
     send: async (world) => ({
       path: `/activations/${await world.newPublicRun()}/try`,
       body: { paths: '[]', repeats: '1', do: 'preview' },
     }),
   },
   'GET /replays/:id': {
-    ...{ expect: 'secretWrite', except: { writer: 404, owner: 404, admin: '+' } },
+    expect: 'secretOrAdminRead',
     send: async (world) => ({ path: `/replays/${await world.newReplay()}` }),
   },
   'POST /replays/:id/cancel': {
-    ...{ expect: 'secretWrite', except: { writer: 404, owner: 404, admin: '+' } },
+    ...{ expect: 'secretWrite', except: { admin: '+' } },
     send: async (world) => ({ path: `/replays/${await world.newReplay()}/cancel`, body: {} }),
   },
 }
 
-/** Replays: who sees the prompts of a run. Of this run that is an admin. */
+/** Replays: who sees the prompts of a run, the owner of its agent among them. */
 const replayRows: Table = {
   // Its record is not stored.
   'POST /activations/:id/replays': {
-    ...{ expect: 'admin', except: { admin: 409 } },
+    ...{ expect: 'ownerOrAdminWrite', except: { writer: 409, owner: 409, admin: 409 } },
     send: async (world) => ({
       path: `/activations/${await world.newPublicRun()}/replays`,
       body: {},
     }),
   },
-  'POST /activations/:id/replays/preview': {
-    expect: 'admin',
+  'POST /activations/:id/replays/preview (preview)': {
+    expect: 'ownerOrAdminWrite',
     send: async (world) => ({
       path: `/activations/${await world.newPublicRun()}/replays/preview`,
       body: {},
     }),
   },
   'GET /activations/:id/replays': {
-    expect: 'admin',
+    expect: 'ownerOrAdminRead',
     send: async (world) => ({ path: `/activations/${await world.newPublicRun()}/replays` }),
   },
   'GET /replays/:id': {
-    ...{ expect: 'secretWrite', except: { writer: 404, owner: 404, admin: '+' } },
+    expect: 'secretOrAdminRead',
     send: async (world) => ({ path: `/replays/${await world.newReplay()}` }),
   },
   'POST /replays/:id/cancel': {
-    ...{ expect: 'secretWrite', except: { writer: 404, owner: 404, admin: '+' } },
+    ...{ expect: 'secretWrite', except: { admin: '+' } },
     send: async (world) => ({ path: `/replays/${await world.newReplay()}/cancel` }),
   },
 }
