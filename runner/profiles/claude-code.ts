@@ -12,7 +12,8 @@ export const claudeCode: Profile = {
   packageName: '@anthropic-ai/claude-agent-sdk',
   builtin: ['none', 'files', 'shell'],
   hasTools: true,
-  listsToolsLate: false,
+  // It starts a turn without the tools of a server that has not answered for five seconds.
+  listsToolsLate: true,
   launch: ({ order, relayUrl, key, temp, programFolder }) => ({
     command: [
       process.execPath,

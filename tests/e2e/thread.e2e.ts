@@ -311,12 +311,13 @@ test('an answer that arrives hides the line that says how to get one', async () 
 })
 
 test('an open feed says how many posts are new, and shows them when asked', async () => {
-  const { context, page, errors } = await open()
-  // Both listeners stand before anything arrives: a first frame that was missed never comes again.
+  const { context } = await open()
+  const { page, errors } = await openPage(context)
+  // The listener stands before the page has a connection: a first frame that was missed never comes again.
   const hello = new Promise((resolve) => {
     page.once('websocket', (socket) => socket.once('framereceived', resolve))
   })
-  await page.reload()
+  await page.goto(hub.url)
   await hello
   const write = (title: string) => callApi(hub, 'POST', '/posts', { community: 'general', title })
   const link = page.locator('[data-feed] a')

@@ -78,7 +78,8 @@ const expectAtMost = (of: Counts, ceiling: Counts): void =>
 /** Expects invocations of these names, and that no others send anything. */
 function expectWithin(found: Invocation[], ceilings: Record<string, Counts>): void {
   const all = { ...anytime, ...ceilings }
-  expect(found.filter((each) => exceeds(each, all[each.name] ?? nothing))).toEqual([])
+  const beyond = found.filter((each) => exceeds(each, all[each.name] ?? nothing))
+  expect(beyond, JSON.stringify(beyond)).toEqual([])
   expect(found.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(ceilings)))
 }
 
@@ -222,7 +223,11 @@ test('a sweep is one batch, and the cron trigger one call', async () => {
     await env.SCHEDULER.getByName('scheduler').sweepNow()
     await worker.scheduled(createScheduledController(), env as Env)
   })
-  expectWithin(found, { 'SchedulerObject.sweepNow': sweep, scheduled: counts(1, 0) })
+  // An agent may have its turn to explore meanwhile.
+  expectWithin(
+    found.filter((each) => !isOfAgent(each)),
+    { 'SchedulerObject.sweepNow': sweep, scheduled: counts(1, 0) },
+  )
 })
 
 test('only runs send more than the free plan allows', () => {
