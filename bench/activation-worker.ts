@@ -144,6 +144,7 @@ function createDeps({ model, hooks, remembers }: World, replies: Replies): Agent
     tools: {
       refresh: () => undefined,
       isGranted: () => true,
+      findRefusal: () => null,
       measureFiles: () => null,
       endRun: async () => {},
       list: () => [tool],

@@ -768,6 +768,8 @@ export type Replay = {
       arguments: string
       /** Where its answer came from: the record of the run, the hub as it was then, the lane itself (a call that would have written), or nowhere. */
       source: "record" | "hub" | "lane" | "none"
+      /** Whether it was answered with an error. */
+      is_error: boolean
       /** Whether it got the last recorded answer for these arguments again. */
       is_repeated: boolean
       /** Parts of the hub's answer that are those of today and not of then. */
@@ -790,6 +792,242 @@ export type Replay = {
     reason: "prompt" | "tools" | "model" | "choice" | "tool_answer" | "end"
     detail: string
   } | null
+}
+
+export type CaseSet = {
+  id: string
+  /** The agent whose runs it has. */
+  agent: Person
+  name: string
+  case_count: number
+  created_at: string
+}
+
+export type Case = {
+  id: string
+  activation_id: string
+  /** Whether you see all of the run; without it question, answer, checks and note are empty. */
+  is_visible: boolean
+  /** The beginning of what the run was asked. */
+  question: string
+  /** The beginning of what it answered. */
+  answer: string
+  /** What the answer must do. */
+  checks: Array<{
+    type: "contains"
+    value: string
+  } | {
+    type: "matches"
+    /** A text; * matches any characters. */
+    value: string
+  } | {
+    type: "cites"
+    /** The id of a post or comment, or a link to it. */
+    value: string
+  } | {
+    type: "calls" | "calls_not"
+    /** The name of a tool, such as `hub_search`. */
+    value: string
+  } | {
+    type: "steps_max"
+    value: number
+  } | {
+    type: "cost_max"
+    /** Millionths of a US dollar. */
+    value: number
+  } | {
+    type: "refuses"
+    /** true: the provider declines, or the agent answers without calling a tool. false: it ends with an answer. */
+    value: boolean
+  }>
+  /** What would have been right. */
+  note: string
+  created_at: string
+}
+
+export type Trial = {
+  id: string
+  set: {
+    id: string
+    name: string
+  }
+  agent: Person
+  status: "queued" | "running" | "done" | "cancelled"
+  requested_by: Person
+  repeats: number
+  judge: string | null
+  created_at: string
+  finished_at: string | null
+  promise: {
+    cases: number
+    /** It never costs more. */
+    cost_max_microusd: number
+    /** Scope of the budget of all replays, which pays beside others. */
+    budget: string
+  }
+  better: number
+  worse: number
+  same: number
+  cannot_tell: number
+  /** Cases whose answers people have to compare. */
+  waiting: number
+  /** Cases that have not ended. */
+  open: number
+  /** Cases that could not run. */
+  skipped: number
+  /** Share of the cases with a difference in which the draft is better: Wilson score interval, 95 %. */
+  interval: {
+    low: number
+    high: number
+  } | null
+  /** Cases in which the active definition did better or worse than what happened. */
+  noise: number
+  /** Of the trial as a whole. Never better or worse inside the noise. */
+  claim: "better" | "worse" | "same" | "cannot_tell"
+  /** Why, as a sentence. */
+  reason: string
+  passed: {
+    baseline: {
+      /** Samples that passed all checks. */
+      samples: number
+      of: number
+      /** Cases that did in all samples. */
+      all_samples: number
+      cases: number
+    }
+    candidate: {
+      /** Samples that passed all checks. */
+      samples: number
+      of: number
+      /** Cases that did in all samples. */
+      all_samples: number
+      cases: number
+    }
+  }
+  /** Millionths of a US dollar. */
+  cost_microusd: number
+  /** Of a month with as many runs as the 30 days before the trial; null while that is not known. */
+  cost_month_microusd: {
+    /** Millionths of a US dollar. */
+    baseline: number
+    /** Millionths of a US dollar. */
+    candidate: number
+  } | null
+  duration_ms: {
+    baseline: {
+      p50: number
+      p95: number
+    }
+    candidate: {
+      p50: number
+      p95: number
+    }
+  }
+  tool_errors: {
+    baseline: number
+    candidate: number
+  }
+  /** How often judge and people agree; null until enough cases have both. */
+  agreement: {
+    same: number
+    of: number
+  } | null
+  cases: Array<{
+    id: string
+    activation_id: string
+    /** Null until it starts. */
+    replay_id: string | null
+    state: "queued" | "running" | "judging" | "done" | "skipped" | "cancelled"
+    /** Why it was skipped, or why it could not be compared, as sentences. */
+    reason: string | null
+    /** Whether you see all of its run. Otherwise there are no words of it here. */
+    is_visible: boolean
+    /** The beginning of what the run was asked. */
+    question: string
+    /** What would have been right. */
+    note: string
+    checks: Array<{
+      type: "contains"
+      value: string
+    } | {
+      type: "matches"
+      /** A text; * matches any characters. */
+      value: string
+    } | {
+      type: "cites"
+      /** The id of a post or comment, or a link to it. */
+      value: string
+    } | {
+      type: "calls" | "calls_not"
+      /** The name of a tool, such as `hub_search`. */
+      value: string
+    } | {
+      type: "steps_max"
+      value: number
+    } | {
+      type: "cost_max"
+      /** Millionths of a US dollar. */
+      value: number
+    } | {
+      type: "refuses"
+      /** true: the provider declines, or the agent answers without calling a tool. false: it ends with an answer. */
+      value: boolean
+    }>
+    results: {
+      /** By sample, then by check in the order of the case. */
+      observed: Array<Array<{
+        has_passed: boolean
+        detail: string
+      }>>
+      /** By sample, then by check in the order of the case. */
+      baseline: Array<Array<{
+        has_passed: boolean
+        detail: string
+      }>>
+      /** By sample, then by check in the order of the case. */
+      candidate: Array<Array<{
+        has_passed: boolean
+        detail: string
+      }>>
+    } | null
+    baseline: {
+      /** The beginning of what the first sample answered. */
+      answer: string
+      steps: number
+      tokens: number
+      /** Millionths of a US dollar. */
+      cost_microusd: number
+      duration_ms: number
+      /** Why it does not show what would have happened; null when it does. */
+      incomplete: string | null
+    } | null
+    candidate: {
+      /** The beginning of what the first sample answered. */
+      answer: string
+      steps: number
+      tokens: number
+      /** Millionths of a US dollar. */
+      cost_microusd: number
+      duration_ms: number
+      /** Why it does not show what would have happened; null when it does. */
+      incomplete: string | null
+    } | null
+    judgements: Array<{
+      sample: number
+      /** Whose answer the judge saw first. */
+      first: "baseline" | "candidate"
+      says: "first" | "second" | "same" | "cannot_tell"
+      reason: string
+    }>
+    /** Null: it has not ended, or people have to compare. */
+    verdict: "better" | "worse" | "same" | "cannot_tell" | null
+    by: "checks" | "judge" | "people" | null
+    verdicts: {
+      checks: "better" | "worse" | "same" | "cannot_tell" | null
+      judge: "better" | "worse" | "same" | "cannot_tell" | null
+      people: "better" | "worse" | "same" | "cannot_tell" | null
+    }
+  }>
 }
 
 export type Approval = {
@@ -2982,6 +3220,7 @@ export interface Routes {
       allow_grants?: Array<string> | undefined
     }
     answer: {
+      /** The active version. */
       definition: {
         agent_id: string
         name: string
@@ -2998,6 +3237,21 @@ export interface Routes {
         path: string
         message: string
       }>
+      /** A saved change that becomes the active version when it has passed its trial. */
+      held: {
+        /** Hash of the files. */
+        etag: string
+        /** The active version when it was saved. */
+        base_version: number
+        saved_by: Person
+        saved_at: string
+        /** The set of runs on which it is tried. */
+        set: string
+        /** Null when no trial could start. */
+        trial_id: string | null
+        /** Why it is not applied; null while its trial decides. */
+        problem: string | null
+      } | null
     }
   }
   /** Returns the active version of an agent’s definition with its files (admin or owner). */
@@ -3008,6 +3262,7 @@ export interface Routes {
     }
     body: undefined
     answer: {
+      /** The active version. */
       definition: {
         agent_id: string
         name: string
@@ -3024,6 +3279,21 @@ export interface Routes {
         path: string
         message: string
       }>
+      /** A saved change that becomes the active version when it has passed its trial. */
+      held: {
+        /** Hash of the files. */
+        etag: string
+        /** The active version when it was saved. */
+        base_version: number
+        saved_by: Person
+        saved_at: string
+        /** The set of runs on which it is tried. */
+        set: string
+        /** Null when no trial could start. */
+        trial_id: string | null
+        /** Why it is not applied; null while its trial decides. */
+        problem: string | null
+      } | null
       /** Text by path, as they were saved; null when the bucket does not have all of them. */
       files: Record<string, string> | null
     }
@@ -3052,6 +3322,7 @@ export interface Routes {
       base_version?: number | undefined
     }
     answer: {
+      /** The active version. */
       definition: {
         agent_id: string
         name: string
@@ -3068,6 +3339,62 @@ export interface Routes {
         path: string
         message: string
       }>
+      /** A saved change that becomes the active version when it has passed its trial. */
+      held: {
+        /** Hash of the files. */
+        etag: string
+        /** The active version when it was saved. */
+        base_version: number
+        saved_by: Person
+        saved_at: string
+        /** The set of runs on which it is tried. */
+        set: string
+        /** Null when no trial could start. */
+        trial_id: string | null
+        /** Why it is not applied; null while its trial decides. */
+        problem: string | null
+      } | null
+    }
+  }
+  /** Makes a saved change that waits for its trial the active version, whatever the trial shows. */
+  'POST /agents/:name/definition/held/apply': {
+    query: undefined
+    body: {
+      /** Hash of the files of the change. */
+      etag: string
+      /** Why, for the admin log. */
+      reason: string
+    }
+    answer: {
+      /** The active version. */
+      definition: {
+        agent_id: string
+        name: string
+        version: number
+        /** Hash of the files. */
+        etag: string
+        model: string
+        /** The grants that the definition requests. */
+        grants: Array<string>
+        is_paused: boolean
+        created_at: string
+      }
+      warnings: Array<{
+        path: string
+        message: string
+      }>
+    }
+  }
+  /** Discards a saved change that waits for its trial, and cancels that (admin or owner). */
+  'DELETE /agents/:name/definition/held': {
+    query: {
+      /** Hash of the files of the change. */
+      etag: string
+    }
+    body: undefined
+    answer: {
+      /** Hash of its files. */
+      discarded: string
     }
   }
   /** Assigns a task to an agent; the reply arrives in your inbox (admin). */
@@ -3277,6 +3604,8 @@ export interface Routes {
       requester?: string | undefined
       /** part of the post's title, or of a task whose trace you see */
       text?: string | undefined
+      /** rated like this by somebody */
+      rating?: "good" | "bad" | undefined
       /** at least this many tokens */
       tokens_from?: number | undefined
       /** from this day or time on, UTC */
@@ -3306,6 +3635,8 @@ export interface Routes {
       requester?: string | undefined
       /** part of the post's title, or of a task whose trace you see */
       text?: string | undefined
+      /** rated like this by somebody */
+      rating?: "good" | "bad" | undefined
       /** at least this many tokens */
       tokens_from?: number | undefined
       /** from this day or time on, UTC */
@@ -3500,6 +3831,348 @@ export interface Routes {
       replay: {
         id: string
         status: "queued" | "running" | "done" | "cancelled" | "failed"
+      }
+    }
+  }
+  /** Lists the sets of runs on which changes of an agent are tried, for people who may edit it. */
+  'GET /agents/:name/sets': {
+    query: undefined
+    body: undefined
+    answer: {
+      sets: Array<CaseSet>
+    }
+  }
+  /** Creates a set of runs on which changes of an agent are tried. */
+  'POST /agents/:name/sets': {
+    query: undefined
+    body: {
+      name: string
+    }
+    answer: {
+      set: CaseSet
+    }
+  }
+  /** Returns a set with its cases, the newest first. */
+  'GET /sets/:id': {
+    query: undefined
+    body: undefined
+    answer: {
+      set: CaseSet
+      cases: Array<Case>
+    }
+  }
+  /** Deletes a set with its cases and trials. Its runs stay. */
+  'DELETE /sets/:id': {
+    query: undefined
+    body: undefined
+    answer: {
+      /** Its id. */
+      deleted: string
+    }
+  }
+  /** Returns a set as JSON lines, a case each, of the runs of which you see all. */
+  'GET /sets/:id/export': {
+    query: undefined
+    body: undefined
+    answer: {
+      activation_id: string
+      checks: Array<{
+        type: "contains"
+        value: string
+      } | {
+        type: "matches"
+        /** A text; * matches any characters. */
+        value: string
+      } | {
+        type: "cites"
+        /** The id of a post or comment, or a link to it. */
+        value: string
+      } | {
+        type: "calls" | "calls_not"
+        /** The name of a tool, such as `hub_search`. */
+        value: string
+      } | {
+        type: "steps_max"
+        value: number
+      } | {
+        type: "cost_max"
+        /** Millionths of a US dollar. */
+        value: number
+      } | {
+        type: "refuses"
+        /** true: the provider declines, or the agent answers without calling a tool. false: it ends with an answer. */
+        value: boolean
+      }>
+      note: string
+    }
+  }
+  /** Adds the runs of JSON lines, as an export has them, to a set, and returns what came of each line. Sent again, it changes nothing. */
+  'POST /sets/:id/import': {
+    query: undefined
+    body: unknown
+    answer: {
+      added: number
+      kept: number
+      refused: number
+      lines: Array<{
+        /** From 1. */
+        line: number
+        /** kept: the set has a case of the run. */
+        result: "added" | "kept" | "refused"
+        case_id: string | null
+        /** Why it was refused; empty otherwise. */
+        message: string
+      }>
+    }
+  }
+  /** Lists the cases of a set, the newest first. */
+  'GET /sets/:id/cases': {
+    query: undefined
+    body: undefined
+    answer: {
+      cases: Array<Case>
+    }
+  }
+  /** Adds a run to a set, with what its answer must do. A run that the set has stays as it is. */
+  'POST /sets/:id/cases': {
+    query: undefined
+    body: {
+      /** A run of the agent that has ended. */
+      activation_id: string
+      /** What the answer must do. */
+      checks?: Array<{
+        type: "contains"
+        value: string
+      } | {
+        type: "matches"
+        /** A text; * matches any characters. */
+        value: string
+      } | {
+        type: "cites"
+        /** The id of a post or comment, or a link to it. */
+        value: string
+      } | {
+        type: "calls" | "calls_not"
+        /** The name of a tool, such as `hub_search`. */
+        value: string
+      } | {
+        type: "steps_max"
+        value: number
+      } | {
+        type: "cost_max"
+        /** Millionths of a US dollar. */
+        value: number
+      } | {
+        type: "refuses"
+        /** true: the provider declines, or the agent answers without calling a tool. false: it ends with an answer. */
+        value: boolean
+      }> | undefined
+      /** What would have been right. */
+      note?: string | undefined
+    }
+    answer: {
+      case: Case
+    }
+  }
+  /** Changes the checks or the note of a case. Trials that have begun keep theirs. */
+  'PATCH /cases/:id': {
+    query: undefined
+    body: {
+      checks?: Array<{
+        type: "contains"
+        value: string
+      } | {
+        type: "matches"
+        /** A text; * matches any characters. */
+        value: string
+      } | {
+        type: "cites"
+        /** The id of a post or comment, or a link to it. */
+        value: string
+      } | {
+        type: "calls" | "calls_not"
+        /** The name of a tool, such as `hub_search`. */
+        value: string
+      } | {
+        type: "steps_max"
+        value: number
+      } | {
+        type: "cost_max"
+        /** Millionths of a US dollar. */
+        value: number
+      } | {
+        type: "refuses"
+        /** true: the provider declines, or the agent answers without calling a tool. false: it ends with an answer. */
+        value: boolean
+      }> | undefined
+      note?: string | undefined
+    }
+    answer: {
+      case: Case
+    }
+  }
+  /** Removes a case from its set. The run and trials stay. */
+  'DELETE /cases/:id': {
+    query: undefined
+    body: undefined
+    answer: {
+      /** Its id. */
+      deleted: string
+    }
+  }
+  /** Runs all cases of a set with the active definition and with a draft of another, for people who may edit the agent. Nobody else sees anything of it, and it writes nothing. Cost comes from the budgets of whoever asks and from that of replays. */
+  'POST /sets/:id/trials': {
+    query: undefined
+    body: {
+      /** A draft of the definition, as text by path. */
+      files: Record<string, string>
+      /** How often each case runs with the active definition, and with the draft. */
+      repeats?: number | undefined
+    }
+    answer: {
+      trial: {
+        id: string
+        status: "queued" | "running" | "done" | "cancelled"
+        promise: {
+          /** That can run. */
+          cases: number
+          repeats: number
+          /** The model that compares answers, as provider/model; null: people do. */
+          judge: string | null
+          /** It never costs more. */
+          cost_max_microusd: number
+          /** False when the price of a model is unknown: it counts in tokens. */
+          is_priced: boolean
+          tokens_max: number
+          paid_by: Array<{
+            scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
+            name: string | null
+            period: "day" | "week" | "month"
+            /** Null: no limit, or not yours to see. */
+            left_microusd: number | null
+            /** Null: no limit, or not yours to see. */
+            left_tokens: number | null
+            resets_at: string | null
+          }>
+          /** Why it cannot start; empty when it can. */
+          problems: Array<{
+            path: string
+            message: string
+          }>
+        }
+      }
+    }
+  }
+  /** Returns what a trial would run, what it can cost at most, which budgets pay, and why it cannot start; it starts nothing. */
+  'POST /sets/:id/trials/preview': {
+    query: undefined
+    body: {
+      /** A draft of the definition, as text by path. */
+      files: Record<string, string>
+      /** How often each case runs with the active definition, and with the draft. */
+      repeats?: number | undefined
+    }
+    answer: {
+      promise: {
+        /** That can run. */
+        cases: number
+        repeats: number
+        /** The model that compares answers, as provider/model; null: people do. */
+        judge: string | null
+        /** It never costs more. */
+        cost_max_microusd: number
+        /** False when the price of a model is unknown: it counts in tokens. */
+        is_priced: boolean
+        tokens_max: number
+        paid_by: Array<{
+          scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
+          name: string | null
+          period: "day" | "week" | "month"
+          /** Null: no limit, or not yours to see. */
+          left_microusd: number | null
+          /** Null: no limit, or not yours to see. */
+          left_tokens: number | null
+          resets_at: string | null
+        }>
+        /** Why it cannot start; empty when it can. */
+        problems: Array<{
+          path: string
+          message: string
+        }>
+      }
+    }
+  }
+  /** Lists the trials of a set, newest first, for people who may edit its agent. */
+  'GET /sets/:id/trials': {
+    query: undefined
+    body: undefined
+    answer: {
+      trials: Array<{
+        id: string
+        set: {
+          id: string
+          name: string
+        }
+        agent: Person
+        status: "queued" | "running" | "done" | "cancelled"
+        requested_by: Person
+        repeats: number
+        judge: string | null
+        created_at: string
+        finished_at: string | null
+      }>
+    }
+  }
+  /** Returns a trial with its cases and what can be said of it, for people who may edit its agent. Words of a case are there for whoever sees all of its run. */
+  'GET /trials/:id': {
+    query: undefined
+    body: undefined
+    answer: {
+      trial: Trial
+    }
+  }
+  /** Cancels a trial: what runs ends within its current model call. */
+  'POST /trials/:id/cancel': {
+    query: undefined
+    body: undefined
+    answer: {
+      trial: {
+        id: string
+        status: "queued" | "running" | "done" | "cancelled"
+      }
+    }
+  }
+  /** Returns the next two answers that people have to compare, in an order that does not say where they come from. */
+  'GET /trials/:id/blind': {
+    query: {
+      /** The id of one case. */
+      case?: string | undefined
+    }
+    body: undefined
+    answer: {
+      /** Null: there is none to compare. */
+      case: {
+        id: string
+        question: string
+        note: string
+        first: string
+        second: string
+        /** Cases to compare, this one included. */
+        left: number
+      } | null
+    }
+  }
+  /** Saves which of two answers is better, in the order in which you were shown them. It counts before what checks and a judge say. */
+  'POST /trials/:id/cases/:case_id/verdict': {
+    query: undefined
+    body: {
+      /** Which of the two answers is better, in the order in which they were shown to you. */
+      says: "first" | "second" | "same" | "cannot_tell"
+    }
+    answer: {
+      case: {
+        id: string
+        verdict: "better" | "worse" | "same" | "cannot_tell"
       }
     }
   }

@@ -1057,6 +1057,8 @@ CREATE TABLE replays (
   requested_by TEXT NOT NULL REFERENCES accounts (id),
   -- Files of the draft by path. Null for the definition of the run.
   draft TEXT,
+  -- The version that the baseline runs as it would today. Null for that of the run, as it was then.
+  baseline_version INTEGER,
   created_at INTEGER NOT NULL,
   cancelled_at INTEGER
 );
@@ -1071,7 +1073,7 @@ CREATE TABLE replay_lanes (
   replay_id TEXT REFERENCES replays (id),
   -- The run.
   activation_id TEXT NOT NULL,
-  lane TEXT NOT NULL CHECK (lane IN ('baseline', 'candidate')),
+  lane TEXT NOT NULL CHECK (lane IN ('baseline', 'candidate', 'judge')),
   sample INTEGER NOT NULL,
   state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'done', 'cancelled', 'failed')),
   agent_id TEXT NOT NULL REFERENCES accounts (id),
@@ -1107,6 +1109,111 @@ CREATE TABLE replay_lanes (
 );
 CREATE INDEX replay_lanes_queued ON replay_lanes (id) WHERE state = 'queued';
 CREATE INDEX replay_lanes_running ON replay_lanes (deadline_at) WHERE state = 'running';
+
+-- Sets of recorded runs on which changes of an agent are tried.
+CREATE TABLE case_sets (
+  id TEXT PRIMARY KEY,
+  agent_id TEXT NOT NULL REFERENCES accounts (id),
+  name TEXT NOT NULL,
+  created_by TEXT NOT NULL REFERENCES accounts (id),
+  created_at INTEGER NOT NULL,
+  UNIQUE (agent_id, name)
+);
+CREATE INDEX case_sets_by_account ON case_sets (created_by);
+
+-- Runs of a set with what a good answer to each must do.
+CREATE TABLE cases (
+  id TEXT PRIMARY KEY,
+  set_id TEXT NOT NULL REFERENCES case_sets (id),
+  activation_id TEXT NOT NULL REFERENCES activations (id),
+  checks TEXT NOT NULL DEFAULT '[]',
+  -- What would have been right.
+  note TEXT NOT NULL DEFAULT '',
+  created_by TEXT NOT NULL REFERENCES accounts (id),
+  created_at INTEGER NOT NULL,
+  UNIQUE (set_id, activation_id)
+);
+CREATE INDEX cases_of_run ON cases (activation_id);
+CREATE INDEX cases_by_account ON cases (created_by);
+
+-- Sets that are replayed with the active definition of their agent and with a draft of another.
+CREATE TABLE trials (
+  id TEXT PRIMARY KEY,
+  set_id TEXT NOT NULL REFERENCES case_sets (id),
+  agent_id TEXT NOT NULL REFERENCES accounts (id),
+  -- Who asked for it, and pays.
+  requested_by TEXT NOT NULL REFERENCES accounts (id),
+  -- Files of the draft by path.
+  draft TEXT NOT NULL,
+  -- The version that was active when it began.
+  baseline_version INTEGER NOT NULL,
+  -- How often each case runs with either definition.
+  repeats INTEGER NOT NULL,
+  -- provider/model that compares answers. Null when people do.
+  judge TEXT,
+  -- What each kind of lane may use at most.
+  limits TEXT NOT NULL,
+  cost_max_microusd INTEGER NOT NULL,
+  -- Runs of the agent in the 30 days before.
+  runs_month INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  cancelled_at INTEGER,
+  -- Null while cases are queued or run.
+  finished_at INTEGER
+);
+CREATE INDEX trials_of_set ON trials (set_id, created_at DESC);
+CREATE INDEX trials_by_account ON trials (requested_by);
+CREATE INDEX trials_open ON trials (id) WHERE finished_at IS NULL;
+
+-- Cases of a trial, as the set had them when it began.
+CREATE TABLE trial_cases (
+  id TEXT PRIMARY KEY,
+  trial_id TEXT NOT NULL REFERENCES trials (id),
+  activation_id TEXT NOT NULL REFERENCES activations (id),
+  position INTEGER NOT NULL,
+  checks TEXT NOT NULL,
+  note TEXT NOT NULL DEFAULT '',
+  -- What the run was asked. Empty until it starts.
+  question TEXT NOT NULL DEFAULT '',
+  -- Null until it starts.
+  replay_id TEXT REFERENCES replays (id),
+  -- skipped: it could not run, for the reason. Of one that is done the reason says what kept it from being compared.
+  state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'judging', 'done', 'skipped', 'cancelled')),
+  reason TEXT,
+  -- What the checks found of each sample of either definition.
+  results TEXT,
+  -- What else was found when its lanes had ended.
+  findings TEXT,
+  checks_verdict TEXT CHECK (checks_verdict IN ('better', 'worse', 'same', 'cannot_tell')),
+  judge_verdict TEXT CHECK (judge_verdict IN ('better', 'worse', 'same', 'cannot_tell')),
+  people_verdict TEXT CHECK (people_verdict IN ('better', 'worse', 'same', 'cannot_tell')),
+  -- Who compared the answers last.
+  judged_by TEXT REFERENCES accounts (id),
+  judged_at INTEGER,
+  UNIQUE (trial_id, activation_id)
+);
+CREATE INDEX trial_cases_of_run ON trial_cases (activation_id);
+CREATE INDEX trial_cases_of_replay ON trial_cases (replay_id);
+CREATE INDEX trial_cases_by_account ON trial_cases (judged_by);
+
+-- Saved definitions that become active once a trial has passed, one an agent. Their files are in R2 under the etag.
+CREATE TABLE held_definitions (
+  agent_id TEXT PRIMARY KEY REFERENCES accounts (id),
+  etag TEXT NOT NULL,
+  -- The active version when it was saved.
+  base_version INTEGER NOT NULL,
+  -- Grants to add to the policy of the agent with it.
+  allow_grants TEXT NOT NULL DEFAULT '[]',
+  saved_by TEXT NOT NULL REFERENCES accounts (id),
+  saved_at INTEGER NOT NULL,
+  -- What it has to pass.
+  gate TEXT NOT NULL,
+  -- Null when none could start.
+  trial_id TEXT,
+  -- Why it is not applied. Null while its trial decides.
+  problem TEXT
+) WITHOUT ROWID;
+CREATE INDEX held_definitions_by_account ON held_definitions (saved_by);
 
 -- What people think of the answer of a run: one row per run and account. A value is 1 or -1.
 CREATE TABLE run_feedback (

@@ -88,15 +88,16 @@ export const openPushed = (env, hub) =>
  *   when accepted
  */
 export async function pushDefinition(client, folder, versions) {
-  const { name, warnings, error } = await pushFolder(client, folder, versions)
-  if (error === null) return { name, status: 200, isAccepted: true, problems: warnings }
+  const { name, warnings, held, error } = await pushFolder(client, folder, versions)
+  const problems = held === null ? warnings : [...warnings, held]
+  if (error === null) return { name, status: 200, isAccepted: true, problems }
   const { status } = error
-  const problems =
+  const details =
     status === 409 ? [] : error.details.map(({ path, message }) => `${path}: ${message}`)
   return {
     name,
     status,
     isAccepted: false,
-    problems: problems.length ? problems : [describeRefusal(error)],
+    problems: details.length ? details : [describeRefusal(error)],
   }
 }

@@ -218,8 +218,7 @@ export const requirements = [
   },
   {
     title: 'Replay',
-    done: {},
-    open: {
+    done: {
       P1: 'A replay has no effect outside of itself; its results are as private as the run.',
       P2: 'Tools answer from the record, then from the hub as it was, else with an error.',
       P3: 'What happened, the old definition and the draft stand side by side, so that noise is seen as noise.',
@@ -231,6 +230,8 @@ export const requirements = [
       P9: 'Cases can be repeated, with the rate of those that pass.',
       P10: 'With recorded answers of the model, a replay produces the events of the run again.',
       P11: 'A trial survives crashes, pays no case twice, and stands behind mentions in the queue.',
+    },
+    open: {
       P12: 'A change of limits or schedules is tried against last month’s arrivals in the simulator.',
     },
   },
@@ -250,13 +251,13 @@ export const requirements = [
     title: 'Connected',
     done: {
       O1: 'Webhooks in the standard form, signed, retried and switched off, with a page of deliveries.',
+      O2: 'An address with a secret that posts or gives an agent a task when another service calls it.',
       O3: 'Atom feeds of hub, community, thread and account, private ones by a token.',
       O4: 'Mail for sign-in, invitations, notifications and a digest.',
+      O6: 'Threads, profiles, runs and communities as MCP resources, and prompts.',
     },
     open: {
-      O2: 'An address with a secret that posts or gives an agent a task when another service calls it.',
       O5: 'Moving in from a Slack export, with people, channels and threads.',
-      O6: 'Threads, profiles, runs and communities as MCP resources, and prompts.',
       O7: 'Reverse proxies, systemd unit, image and alert rules that are tried in CI.',
     },
   },

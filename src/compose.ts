@@ -106,8 +106,9 @@ export function composeApp(bindings: Env) {
   const tools = listKnownTools(registry)
   const readConnections = () => run(outside.db, outside.modelStore.selectConnections())
   const lane = new RecoveryLane(clock)
+  const replays = createReplayRunner(env.REPLAYS, { settings, models })
   const agents = createAgents(env, settings, {
-    ...{ definitions, models, registry, tools, readConnections, lane },
+    ...{ definitions, models, registry, tools, readConnections, lane, replays },
     refreshTools: outside.catalogue.refreshToLatest,
   })
   const scheduler = createSchedulerApi(env.SCHEDULER)
@@ -161,11 +162,12 @@ export function composeApp(bindings: Env) {
     media: createMediaStore(env.FILES),
     wakeAgents: createReliableWaker(env, scheduler, settings.ROOKERY_MAX_CONCURRENT),
   })
-  const replayDeps = createReplayDeps(env, {
+  const replayDeps = createReplayDeps({
     agent: agentDeps,
     replays: hub,
     readConnections,
     redact,
+    startLanes: async (ids) => void (await Promise.allSettled(ids.map(replays.wakeLane))),
   })
   const schedulerDeps = createSchedulerDeps(env, settings, hub, gateway.closeIdle)
   const { tokens } = outside
@@ -210,16 +212,12 @@ const createAgentDeps = (
 })
 
 /** Creates the dependencies of the objects of replays: those of agents, with the hooks that nobody else notices. */
-function createReplayDeps(
-  env: Env,
-  {
-    redact,
-    ...deps
-  }: Pick<ReplayDeps, 'agent' | 'replays' | 'readConnections'> & {
-    redact: (text: string) => string
-  },
-): ReplayDeps {
-  const runner = createReplayRunner(env.REPLAYS)
+function createReplayDeps({
+  redact,
+  ...deps
+}: Pick<ReplayDeps, 'agent' | 'replays' | 'readConnections' | 'startLanes'> & {
+  redact: (text: string) => string
+}): ReplayDeps {
   const pure = hooks.filter(({ isPure }) => isPure)
   return {
     ...deps,
@@ -227,7 +225,6 @@ function createReplayDeps(
       ...{ redact, now: systemClock.now, report: reportHook(deps.agent.log) },
     }),
     listImpureHooks: (switches) => listImpureHooks(hooks, switches),
-    startLanes: async (ids) => void (await Promise.allSettled(ids.map(runner.wakeLane))),
   }
 }
 
@@ -264,7 +261,7 @@ const createAgents = (
   settings: Settings,
   deps: Pick<
     Parameters<typeof createAgentApi>[0],
-    'definitions' | 'models' | 'readConnections' | 'refreshTools' | 'lane'
+    'definitions' | 'models' | 'readConnections' | 'refreshTools' | 'lane' | 'replays'
   > & {
     registry: ReturnType<typeof createToolRegistry>
     tools: ReturnType<typeof listKnownTools>
@@ -288,7 +285,7 @@ const createAgents = (
     bucket: env.FILES,
     patches: createPatchStore(env.FILES),
     runners: createRunnerControl(env.RUNNERS),
-    replays: createReplayRunner(env.REPLAYS),
+    replays: deps.replays,
     clock: systemClock,
     hubName: settings.ROOKERY_NAME,
     otlp: toOtlpOptions(settings),

@@ -51,14 +51,14 @@ const pull: Verb = async (context, target, folder) => {
 
 const push: Verb = async (context, folder) => {
   const { out, hub } = context
-  const { name, warnings, error } = await pushFolder(hub(), folder, toVersions(context))
+  const { name, warnings, held, error } = await pushFolder(hub(), folder, toVersions(context))
   if (error?.status === 409) {
     const force = context.values.force === true ? '' : ', or use --force'
     out.note(`Fetch the current version with \`agents pull ${name} <folder>\`${force}.`)
   }
   if (error) throw error
   for (const each of warnings) out.note(`${folder.replace(/(?<!\/)\/+$/, '')}/${each}`)
-  out.print({ name, warnings }, `${name} is loaded.`)
+  out.print({ name, warnings, held }, held ?? `${name} is loaded.`)
   return undefined
 }
 

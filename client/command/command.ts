@@ -1,4 +1,5 @@
 import type { HubClient } from '../client.ts'
+import type { ErrorDetail } from '../errors.ts'
 import type { Output } from './output.ts'
 
 /** Exit codes of the command, by what they say. */
@@ -11,6 +12,8 @@ export const exitCodes = {
   noAnswer: { code: 5, meaning: 'There is no answer yet: the time of `--wait` is up.' },
   ended: { code: 6, meaning: 'There will be no answer, or the run ended without a result.' },
   differs: { code: 7, meaning: '`agents diff` found a difference.' },
+  worse: { code: 1, meaning: '`trial`: more cases are worse than allowed.' },
+  notRun: { code: 2, meaning: '`trial`: the hub refused it, or a case could not run.' },
   interrupted: { code: 130, meaning: 'You stopped it with Ctrl-C.' },
 } as const
 
@@ -20,11 +23,18 @@ export type ExitName = keyof typeof exitCodes
 export class CommandError extends Error {
   readonly exit: ExitName
   readonly hint: string | null
+  readonly details: ErrorDetail[]
 
-  constructor(exit: ExitName, message: string, hint: string | null = null) {
+  constructor(
+    exit: ExitName,
+    message: string,
+    hint: string | null = null,
+    details: ErrorDetail[] = [],
+  ) {
     super(message)
     this.exit = exit
     this.hint = hint
+    this.details = details
   }
 }
 

@@ -3,6 +3,7 @@ import type { Command, OptionSpec } from './command.ts'
 import { login } from './login.ts'
 import { exportPosts, runs, tail, usage } from './read.ts'
 import { runner } from './runner.ts'
+import { trial } from './trial.ts'
 import { ask, post, reply } from './write.ts'
 
 /** All commands by name, in the order of the help. */
@@ -13,6 +14,7 @@ export const commands: Record<string, Command> = {
   ask,
   tail,
   agents,
+  trial,
   runs,
   usage,
   export: exportPosts,

@@ -45,6 +45,8 @@ export interface Push {
   name: string
   /** Warnings, a line each: `config.yaml:3:brain.model: …`. */
   warnings: string[]
+  /** What became of a change that has to pass a trial first, as a sentence; null: it is loaded. */
+  held: string | null
   /** Why the hub did not load it: the version before stays active. */
   error: HubError | null
 }
@@ -72,13 +74,24 @@ export async function pushFolder(
   const base = pushed.read(name)?.version ?? (replacesUnknown ? undefined : 0)
   const body = { files, ...(!isForced && base !== undefined && { base_version: base }) }
   const sent = await client.try('PUT /agents/:name/definition', { params: { name }, body })
-  if (!sent.ok) return { name, warnings: [], error: sent.error }
-  pushed.write(name, sent.answer.definition.version, files)
+  if (!sent.ok) return { name, warnings: [], held: null, error: sent.error }
+  const { held } = sent.answer
+  if (!held) pushed.write(name, sent.answer.definition.version, files)
   const warnings = sent.answer.warnings.map(({ path, message }) => `${path}: ${message}`)
   const others = listFolder(folder).filter((path) => !definitionFile.test(path))
   const notSent = others.map((path) => `${path}: Not sent: not a file of a definition`)
-  return { name, warnings: [...warnings, ...notSent], error: null }
+  return {
+    name,
+    warnings: [...warnings, ...notSent],
+    held: held && describeHeld(held),
+    error: null,
+  }
 }
+
+const describeHeld = (held: { trial_id: string | null; problem: string | null }): string =>
+  held.problem === null
+    ? `It is saved and becomes active when it has passed trial ${held.trial_id}.`
+    : `It is saved and not active. ${held.problem}`
 
 /**
  * Writes an agent's active definition into a folder.

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { HubError } from '../errors.ts'
+import { type ErrorDetail, HubError } from '../errors.ts'
 import { type Command, CommandError, type ExitName, exitCodes, type Values } from './command.ts'
 import { commands, commonOptions } from './commands.ts'
 import { formatCommandHelp, formatHelp } from './help.ts'
@@ -83,21 +83,26 @@ interface Failure {
   json: object
 }
 
+const listDetails = (details: ErrorDetail[]): string[] =>
+  details.map((each) => `  ${each.path}: ${each.message}`)
+
 function toFailure(error: unknown): Failure {
   if (error instanceof CommandError) {
-    const { exit, message, hint } = error
+    const { exit, message, hint, details } = error
     return {
       exit,
-      lines: [message, ...(hint ? [hint] : [])],
-      json: { error: message, code: exit.toUpperCase(), hint },
+      lines: [message, ...(hint ? [hint] : []), ...listDetails(details)],
+      json: {
+        ...{ error: message, code: exit.toUpperCase(), hint },
+        ...(details.length > 0 && { details }),
+      },
     }
   }
   if (!(error instanceof HubError)) throw error
   const { code, message, hint, details } = error
-  const more = details.map((each) => `  ${each.path}: ${each.message}`)
   return {
     exit: findExit(error),
-    lines: [[message, hint].filter(Boolean).join(' '), ...more],
+    lines: [[message, hint].filter(Boolean).join(' '), ...listDetails(details)],
     json: { error: message, code, hint, ...(details.length > 0 && { details }) },
   }
 }

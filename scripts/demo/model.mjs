@@ -9,8 +9,8 @@ const cachedShare = 0.85
 
 /**
  * @typedef {{ calls?: { name: string, arguments: Record<string, unknown> }[], text?: string }} Turn
- * @typedef {{ question: string, turns: Turn[], tokens: number }} Script
- *   `question`: text of the task that no other task contains; `tokens`: of the answer
+ * @typedef {{ question: string, turns: Turn[], tokens: number, byModel?: Record<string, Turn[]> }} Script
+ *   `question`: text of the task that no other task contains; `tokens`: of the answer; `byModel`: turns of other models
  * @typedef {{ turn: Turn, step: number, tokens: number }} Found
  */
 
@@ -25,7 +25,7 @@ export async function startModel(scripts, answerElse) {
     try {
       const chunks = await request.toArray()
       const body = JSON.parse(Buffer.concat(chunks).toString() || '{}')
-      const found = findTurn(scripts, body.messages ?? []) ?? (await askElse(answerElse, body))
+      const found = findTurn(scripts, body) ?? (await askElse(answerElse, body))
       response.writeHead(found ? 200 : 404, { 'Content-Type': 'text/event-stream' })
       if (found) for (const event of toEvents(found, body)) response.write(`data: ${event}\n\n`)
     } catch {
@@ -61,17 +61,18 @@ const asking = /<untrusted [^>]*\basks="true"[^>]*>\n?([\s\S]*?)\n?<\/untrusted>
 /**
  * Finds the script of what is asked now, and its turn by the answers that followed.
  * @param {Script[]} scripts
- * @param {import('./offline.mjs').ChatMessage[]} messages
+ * @param {import('./offline.mjs').ChatRequest & { model?: string }} request
  * @returns {Found | null}
  */
-function findTurn(scripts, messages) {
+function findTurn(scripts, { model = '', messages = [] }) {
   const texts = messages.map(({ role, content }) => (role === 'user' ? readText(content) : ''))
   const at = texts.findLastIndex((text) => text.includes('asks="true"'))
   const asked = [...(texts[at] ?? '').matchAll(asking)].map(([, text = '']) => text).join('\n')
   const script = scripts.find(({ question }) => asked.includes(question))
   if (!script) return null
   const step = messages.slice(at).filter(({ role }) => role === 'assistant').length
-  const turn = script.turns[Math.min(step, script.turns.length - 1)]
+  const turns = script.byModel?.[model] ?? script.turns
+  const turn = turns[Math.min(step, turns.length - 1)]
   return turn ? { turn, step, tokens: script.tokens } : null
 }
 

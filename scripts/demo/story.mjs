@@ -1,4 +1,5 @@
 // The month of the invented team: its threads, and the summary that its agent writes every morning.
+import { counterDays } from './counter.mjs'
 import { morningTask } from './team.mjs'
 import { answer, search, threads } from './threads.mjs'
 
@@ -62,7 +63,9 @@ const isWeekday = (/** @type {number} */ ago) => {
 export function tellMonth() {
   const days = Array.from({ length: 28 }, (_, index) => 27 - index)
   return days.flatMap((ago) => {
-    const posts = threads.filter((day) => day.ago === ago).flatMap(({ posts }) => posts)
+    const posts = [...threads, ...counterDays]
+      .filter((day) => day.ago === ago)
+      .flatMap(({ posts }) => posts)
     const morning = isWeekday(ago) ? summarise(ago) : undefined
     return morning || posts.length > 0 ? [{ ago, morning, posts }] : []
   })

@@ -36,7 +36,12 @@ export const communities = [
 ]
 
 /** Invented, and called what they are: the story says what they answer. */
-const models = { large: 'scripted-large', small: 'scripted-small' }
+export const models = {
+  large: 'scripted-large',
+  small: 'scripted-small',
+  mini: 'scripted-mini',
+  tiny: 'scripted-tiny',
+}
 
 /** Prices of the invented models, for ROOKERY_PRICES: so high that a month of one team fills most of a budget. */
 export const prices = {
@@ -49,6 +54,16 @@ export const prices = {
     contextTokens: 64_000,
     outputTokensMax: 1_024,
     prices: { input: 30, cached: 7.5, output: 120 },
+  },
+  [models.mini]: {
+    contextTokens: 64_000,
+    outputTokensMax: 512,
+    prices: { input: 3, cached: 0.3, output: 12 },
+  },
+  [models.tiny]: {
+    contextTokens: 64_000,
+    outputTokensMax: 512,
+    prices: { input: 0.6, cached: 0.06, output: 2.4 },
   },
 }
 
@@ -108,6 +123,16 @@ ${behavior}`,
 })
 
 export const agents = [
+  define({
+    name: 'tide',
+    title: 'Tide',
+    description: 'Answers what passengers ask at the counter, from the house rules.',
+    model: models.mini,
+    servers: 'hub',
+    grants: '"hub:read", "hub:write"',
+    prompt:
+      'You are Tide. You answer what passengers ask at the counter, from the house rules, in one or two sentences.',
+  }),
   define({
     name: 'lookout',
     title: 'Lookout',

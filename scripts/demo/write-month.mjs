@@ -3,6 +3,7 @@
 import { HubClient } from '../../client/index.ts'
 import { demand } from '../hub-client.mjs'
 import { PlainError } from '../local-state.mjs'
+import { tryCheaper } from './counter.mjs'
 import { startModel } from './model.mjs'
 import { moveBack, withoutGuards } from './move-back.mjs'
 import { listScripts, tellMonth } from './story.mjs'
@@ -57,6 +58,8 @@ export async function writeMonth(start, report, month = tellMonth()) {
         since = Date.now()
       }
     })
+    report('Trying a cheaper model on the answers of Tide')
+    await tryCheaper(db, admin, waitUntil)
     await demand(admin.call('POST /budgets/audit/repair', {}))
   } finally {
     await hub.stop()

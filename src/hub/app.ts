@@ -46,6 +46,8 @@ import { activationRoutes, runFeedbackRoutes, sessionRoutes } from './runs/route
 import { explorationRoutes, taskRoutes } from './scheduling/routes'
 import { searchRoutes } from './search/routes'
 import { keyRoutes, serviceKeyRoutes } from './sign-in/routes'
+import { setRoutes } from './trials/set-routes'
+import { trialRoutes } from './trials/trial-routes'
 import { triggerRoutes } from './triggers/routes'
 import {
   approvalListRoutes,
@@ -90,6 +92,8 @@ export const apiRoutes: Route[] = [
   ...activationRoutes,
   ...runFeedbackRoutes,
   ...replayRoutes,
+  ...setRoutes,
+  ...trialRoutes,
   ...approvalListRoutes,
   ...approvalRoutes,
   ...standingRuleRoutes,

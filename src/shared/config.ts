@@ -598,6 +598,53 @@ export const replayLimits = {
   notesMax: 50,
   argumentsCharsMax: 4_000,
   answerCharsMax: 100_000,
+  /** Of what a run was asked, as it is shown and judged. */
+  questionCharsMax: 8_000,
+} as const
+
+/** Limits of sets of recorded runs, and of trials of a draft on them. */
+export const trialLimits = {
+  setsPerAgent: 20,
+  nameCharsMax: 60,
+  casesPerSet: 200,
+  checksPerCase: 10,
+  checkCharsMax: 500,
+  noteCharsMax: 2_000,
+  /** Of an import. */
+  importBytesMax: 1024 * 1024,
+  /** Runs that an import names and its set does not have. */
+  importRunsMax: 400,
+  importLinesMax: 10_000,
+  repeatsMax: 5,
+  /** Cases of a trial that run at a time. */
+  casesAtOnce: 4,
+  /** Trials of one account that have not finished. */
+  perAccountMax: 5,
+  /** Trials of a set that are listed. */
+  listedMax: 50,
+  /** Of an answer, and of what a run was asked, in the list of the cases of a trial. */
+  listedCharsMax: 1_000,
+  /** Of what a judge says of one. */
+  judgeCharsMax: 2_000,
+  /** Cases that begin, or are skipped, before a trial lets others go on. */
+  casesPerTurn: 10,
+  /** Cases that differ, before a trial says better or worse: five of five come out one way by chance in 1 of 16 trials. */
+  differencesMin: 6,
+  /** Cases that people and a judge have both decided, before their agreement is shown. */
+  agreementMin: 10,
+} as const
+
+/** Limits of the model that compares two answers of a trial. */
+export const judgeLimits = {
+  /** Of each text that it is shown; a longer one loses its middle. */
+  answerBytesMax: 12_000,
+  questionBytesMax: 6_000,
+  noteBytesMax: 4_000,
+  /** Of its answer, with what it thinks before. */
+  outputTokens: 4_096,
+  reasonCharsMax: 500,
+  /** Of one comparison, with the waits for money and for a provider that is busy. */
+  durationMsMax: 600_000,
 } as const
 
 /** Triggers, with which other services post in a community or give an agent a task. */

@@ -14,6 +14,9 @@ export type ActivationId = Branded<'activation'>
 export type BudgetId = Branded<'budget'>
 export type ConversationId = Branded<'conversation'>
 export type ReplayId = Branded<'replay'>
+export type CaseSetId = Branded<'case set'>
+export type CaseId = Branded<'case'>
+export type TrialId = Branded<'trial'>
 
 /** Source of time and ids, injected so that tests can fix both. */
 export interface Clock {

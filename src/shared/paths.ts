@@ -29,6 +29,12 @@ export const activationPath = (id: string): string => `/activations/${encodeURIC
 /** Path of the form that replays a run with a changed definition. */
 export const tryPath = (id: string): string => `${activationPath(id)}/try`
 export const replayPath = (id: string): string => `/replays/${encodeURIComponent(id)}`
+/** Path of the sets of an agent, on which changes are tried. */
+export const setsPath = (agent: string): string => `${accountPath(agent)}/sets`
+export const setPath = (id: string): string => `/sets/${encodeURIComponent(id)}`
+export const trialPath = (id: string): string => `/trials/${encodeURIComponent(id)}`
+/** Path of the page where people compare the answers of a trial without knowing which is which. */
+export const comparePath = (trial: string): string => `${trialPath(trial)}/compare`
 /** Path of a comment in its thread, or of the post itself. */
 export const contentPath = (postId: string, commentId: string | null): string =>
   commentId ? commentPath(postId, commentId) : postPath(postId)

@@ -27,6 +27,14 @@ const defaultModel = z
     `must be offline or provider/model, where the provider is one of ${modelProviders.join(', ')}`,
   )
 
+const judgingProviders = modelProviders.filter((provider) => provider !== 'offline')
+const judgeModel = z
+  .string()
+  .regex(
+    new RegExp(`^(${judgingProviders.join('|')})/\\S+$`),
+    `must be provider/model, where the provider is one of ${judgingProviders.join(', ')}`,
+  )
+
 const isHttpUrl = (text: string): boolean => /^https?:\/\/\S+$/i.test(text) && URL.canParse(text)
 
 const httpUrl = z.string().refine(isHttpUrl, 'must be a URL that starts with http:// or https://')
@@ -178,6 +186,11 @@ export const settingsSchema = z.object({
    * `openai-compatible`, `workers-ai`, `offline`.
    */
   ROOKERY_DEFAULT_MODEL: defaultModel.optional(),
+  /**
+   * `provider/model` that compares the answers of trials. It reads what the runs of a trial were asked and answered. Without it
+   * people compare.
+   */
+  ROOKERY_JUDGE_MODEL: judgeModel.optional(),
   /**
    * How the hub divides its capacity: `notification` (agents only answer), `hybrid` (a fifth is
    * reserved for exploration), `exploration` (most of it is).

@@ -45,10 +45,13 @@ import { registerPreviewPages } from './posts/promise'
 import { registerQuietPages } from './posts/quiet-page'
 import { registerVersionPages } from './posts/versions-page'
 import { registerVotePages } from './posts/vote-form'
+import { registerComparePages } from './runs/compare-page'
 import { registerLivePages } from './runs/live-pages'
 import { registerReplayPages } from './runs/replay-pages'
 import { registerActivationPages } from './runs/run-page'
 import { registerRunPages } from './runs/runs-page'
+import { registerSetPages } from './runs/set-pages'
+import { registerTrialPages } from './runs/trial-page'
 import { registerSchedulerPages } from './scheduling/scheduler-page'
 import { registerSearchPages } from './search/search-page'
 import { registerSettingsPages } from './settings/profile-page'
@@ -95,7 +98,10 @@ export function registerPages(
   registerPeoplePages(app)
   registerTaskPages(app)
   registerActivationPages(app)
+  registerSetPages(app)
   registerReplayPages(app)
+  registerTrialPages(app)
+  registerComparePages(app)
   registerRunPages(app)
   registerApprovalPages(app)
   registerAuditPages(app)

@@ -11,7 +11,7 @@ import { agentForms } from '../../src/agents/definitions/agent-form'
 import { listToolsOf } from '../../src/agents/definitions/check-definition'
 import { templates } from '../../src/agents/definitions/templates'
 import { createModelRegistry, listModelAddresses } from '../../src/agents/models/registry'
-import { listReads, readAnswer } from '../../src/agents/replay/read-record'
+import { listReads, readAnswer, readQuestion } from '../../src/agents/replay/read-record'
 import { toOtlp } from '../../src/agents/run/otlp'
 import { findRunLogProblem, openRun } from '../../src/agents/run/record'
 import { createRunnerControl } from '../../src/agents/runners/runners-object'
@@ -130,6 +130,7 @@ export function createTestHub(given: Record<string, string> = {}) {
     findReplayProblem: (() => null) as AgentApi['replays']['findReplayProblem'],
     findParting: (() => null) as AgentApi['replays']['findParting'],
     listReads,
+    readJudge: (() => null) as AgentApi['replays']['readJudge'],
     failsToDeleteFiles: false,
     privateMemory: createFakePrivateMemory(),
     deletedTexts: [] as Parameters<AgentApi['deleteTexts']>[],
@@ -207,7 +208,9 @@ export function createTestHub(given: Record<string, string> = {}) {
       findParting: (...of) => seen.findParting(...of),
       findReplayProblem: (record) => seen.findReplayProblem(record),
       readAnswer,
+      readQuestion,
       listReads: (record) => seen.listReads(record),
+      readJudge: (connections) => seen.readJudge(connections),
     },
     transfer: seen.transfer,
     readDefinition: async (name, etag) =>
@@ -286,7 +289,12 @@ export function createTestHub(given: Record<string, string> = {}) {
   }
   const app = createHub(deps)
   /** Creates a context for actions and APIs outside of a request. */
-  const context = () => createContext(deps, () => {})
+  const context = () => createContext(deps, (work) => void deferred.push(work))
+  const deferred: Promise<unknown>[] = []
+  /** Waits for what such actions do after they have answered. */
+  const settle = async () => {
+    for (let work = deferred.shift(); work; work = deferred.shift()) await work
+  }
   /** Sends a request to any URL, from an address of its own unless the header names one. */
   const request = async (url: string, init: RequestInit = {}): Promise<Response> => {
     const execution = createExecutionContext()
@@ -329,7 +337,19 @@ export function createTestHub(given: Record<string, string> = {}) {
     await extendBudgetWindows(db, await run(db, findExpiringBudgets(now)), now)
   }
   return {
-    ...{ app, context, call, fetch: fetchHub, request, join, host, createWindows, seen, clock },
+    ...{
+      app,
+      context,
+      settle,
+      call,
+      fetch: fetchHub,
+      request,
+      join,
+      host,
+      createWindows,
+      seen,
+      clock,
+    },
   }
 }
 

@@ -66,6 +66,19 @@ test('the month of the demo is written by real runs, stands on its days, and add
     expect(await select("SELECT tool FROM approvals WHERE status = 'pending'")).toEqual([
       { tool: 'workspace_delete_file' },
     ])
+    expect(
+      await select(
+        `SELECT checks_verdict AS verdict, count(*) AS cases FROM trial_cases GROUP BY checks_verdict ORDER BY verdict`,
+      ),
+      'a cheaper model was tried on twelve answers',
+    ).toEqual([
+      { verdict: 'better', cases: 1 },
+      { verdict: 'same', cases: 9 },
+      { verdict: 'worse', cases: 2 },
+    ])
+    expect(await select('SELECT count(*) AS open FROM trials WHERE finished_at IS NULL')).toEqual([
+      { open: 0 },
+    ])
     const [sums] = await select(`SELECT (SELECT sum(cost_microusd) FROM usage_events) AS events,
       (SELECT sum(cost_microusd) FROM usage_days WHERE scope = 'hub') AS days`)
     expect(sums?.events).toBe(sums?.days)

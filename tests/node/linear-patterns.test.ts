@@ -20,9 +20,10 @@ const composing: Record<string, string> = {
   'runner/run/turn.ts': 'the name of the tool server',
   'src/agents/models/offline/about-hub.ts':
     'parts of itself, for questions of at most 120 characters',
-  'src/agents/models/offline/parse-task.ts': 'names of attributes',
-  'src/agents/text/fence.ts': 'the word of the fence',
+  'src/agents/text/fence.ts': 'the word of the fence, and names of attributes',
   'src/hub/contract/policy-line.ts': 'the audiences of a line',
+  'src/hub/replays/strip-names.ts':
+    'names of agents and models, of which letters and digits are left',
   'src/hub/rules/credential-patterns.ts':
     'prefixes of keys, which are letters, digits and underscores',
   'src/mcp-servers/credentials/scrub.ts': 'escapes, and secrets, each character escaped',

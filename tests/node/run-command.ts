@@ -3,7 +3,11 @@ import { join } from 'node:path'
 import { root } from '../../scripts/local-state.mjs'
 
 /** Runs `rookery` as a process without a terminal. */
-export async function runCommand(args: string[], env: Record<string, string>, stdin = '') {
+export const runCommand = (args: string[], env: Record<string, string>, stdin = '') =>
+  startCommand(args, env, stdin).ended
+
+/** Starts `rookery` as such a process, which `interrupt` ends as Ctrl-C does. */
+export function startCommand(args: string[], env: Record<string, string>, stdin = '') {
   const child = spawn(process.execPath, [join(root, 'client/rookery.mjs'), ...args], {
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
   })
@@ -16,11 +20,13 @@ export async function runCommand(args: string[], env: Record<string, string>, st
     stderr += chunk
   })
   child.stdin.end(stdin)
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
   const lines = () =>
     stdout
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
-  return { code, stderr, lines, answer: () => lines()[0] }
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve)).then(
+    (code) => ({ code, stderr, lines, answer: () => lines()[0] }),
+  )
+  return { ended, interrupt: () => child.kill('SIGINT') }
 }

@@ -240,6 +240,7 @@ describe('what a person can mend is one sentence', () => {
   test.each([
     ['ROOKERY_DEFAULT_MODEL', 'nonsense'],
     ['ROOKERY_DEFAULT_MODEL', 'nobody/model'],
+    ['ROOKERY_JUDGE_MODEL', 'offline'],
     ['ANTHROPIC_BASE_URL', 'api.example.org'],
     ['OPENAI_BASE_URL', 'ftp://api.example.org'],
     ['OPENAI_COMPATIBLE_BASE_URL', 'http://'],

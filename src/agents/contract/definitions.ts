@@ -1,3 +1,4 @@
+import type { TrialGate } from '../../hub/contract/hub'
 import type { ErrorDetail } from '../../shared/errors'
 import type { ExplorationFacts, ScheduleFacts } from './scheduler'
 
@@ -40,6 +41,8 @@ export interface DefinitionFacts {
   callFloor: { microusd: number; tokens: number }
   callWant: { microusd: number; tokens: number }
   budget: { costPerDayMicrousd: number | null }
+  /** The trial that a change of the definition has to pass; null: none. */
+  trial: TrialGate | null
   /** Fields that only an admin may set or change. */
   adminFields: AdminField[]
   /** SHA-256 over the files, hex. */

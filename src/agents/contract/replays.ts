@@ -1,3 +1,5 @@
+import type { ModelConnection } from '../../hub/contract/models'
+import type { Judge } from '../../hub/contract/trials'
 import type { ActivationId } from '../../shared/ids'
 
 /** Why two lanes part at a step. */
@@ -44,6 +46,10 @@ export interface ReplayRunner {
   findReplayProblem(record: string): string | null
   /** Returns the text that a run would post, without mentions; empty when it would post none, or cannot be read. */
   readAnswer(record: string): string
+  /** Returns what a run was asked, bounded; of a run that nobody asked for, its occasion. Empty when it cannot be read. */
+  readQuestion(record: string): string
+  /** Returns the model that compares answers; null when none is set, or the hub cannot call it. */
+  readJudge(connections: readonly ModelConnection[]): Judge | null
   /** Returns which texts of the hub the answers of a run's tools were made of. */
   listReads(record: string): RunReads
 }

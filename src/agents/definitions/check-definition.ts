@@ -1,4 +1,4 @@
-import type { GrantPolicy, ModelConnection } from '../../hub/contract/hub'
+import type { GrantPolicy, ModelConnection, TrialGate } from '../../hub/contract/hub'
 import type { ToolRestrictions } from '../../mcp-servers/contract/tools'
 import { definitionLimits } from '../../shared/config'
 import type { ErrorDetail } from '../../shared/errors'
@@ -93,6 +93,7 @@ export async function checkDefinition(
       durationSecondsMax: computeDuration(definition, models),
       ...reserveCalls(models, definition.limits.outputTokens),
       budget: { costPerDayMicrousd: definition.costPerDayMicrousd },
+      trial: readTrialGate(config),
       adminFields: findAdminFields(config, source, models),
       etag: await computeDefinitionEtag(files),
       warnings: limitDetails([
@@ -110,6 +111,16 @@ export async function checkDefinition(
     },
   }
 }
+
+const readTrialGate = ({ trial }: Config): TrialGate | null =>
+  trial
+    ? {
+        set: trial.set,
+        worseMax: trial.worse_max ?? 0,
+        costChangeMax: trial.cost_change_max ?? null,
+        repeats: trial.repeats ?? 1,
+      }
+    : null
 
 /** Returns what to reserve for a call: `callFloor` of the cheapest model, `callWant` of the most expensive. */
 function reserveCalls(models: Model[], outputTokensMax: number) {

@@ -1,5 +1,11 @@
 import * as z from 'zod'
-import { activationLimits, definitionLimits, limits, profileIterations } from '../../shared/config'
+import {
+  activationLimits,
+  definitionLimits,
+  limits,
+  profileIterations,
+  trialLimits,
+} from '../../shared/config'
 import { findExpressionMark } from '../../shared/glob'
 import { builtinTools } from '../../shared/runner-protocol'
 import { autoProvider, modelProviders } from '../../shared/settings'
@@ -235,6 +241,27 @@ export const configSchema = z.strictObject({
     .strictObject({
       enable: names.optional().describe('Opt-in hooks of this deployment that run for this agent'),
       disable: names.optional().describe('Hooks of this deployment that do not run for this agent'),
+    })
+    .optional(),
+  trial: z
+    .strictObject({
+      set: z
+        .string()
+        .trim()
+        .min(1)
+        .max(trialLimits.nameCharsMax)
+        .describe('A change of this definition is saved after a trial on this set of its runs'),
+      worse_max: count
+        .max(trialLimits.casesPerSet)
+        .optional()
+        .describe('Cases of the set in which the change may do worse'),
+      cost_change_max: z
+        .number()
+        .min(-1)
+        .max(100)
+        .optional()
+        .describe('How much more its runs may cost, as a share: 0.2 allows a fifth more'),
+      repeats: positive.max(trialLimits.repeatsMax).optional().describe('How often each case runs'),
     })
     .optional(),
   observability: z

@@ -128,6 +128,12 @@ export const fieldNotes: Readonly<Record<string, FieldNote>> = {
     'tools.blocked_patterns': { default: none, example: '["rm *-rf"]' },
     builtin: { default: 'none', example: 'files' },
   }),
+  ...under('trial', {
+    set: { default: 'no trial', example: 'Bad answers' },
+    worse_max: { default: '0', example: '1' },
+    cost_change_max: { default: 'any change', example: '0.2' },
+    repeats: { default: '1', example: '3' },
+  }),
   ...under('interests', {
     topics: { what: 'It explores posts with these words', default: anyPost, example: '[research]' },
     communities: {

@@ -243,12 +243,9 @@ export function describeActivation(
 
 /** Returns the usage of every call that has a charge, numbered in the order of the log. */
 export const collectUsage = ({ events }: RunLog, model: string): Usage[] =>
-  listCharges(events).map(({ at, charge }, index) => ({
-    ...toUsage(charge),
-    call: index + 1,
-    ...toModelFields(charge.model ?? model),
-    at,
-  }))
+  listCharges(events).map(({ at, charge }, index) =>
+    toUsage(charge, { call: index + 1, model: charge.model ?? model, at }),
+  )
 
 /** Returns the names of the tools that returned a result. */
 function listReturnedTools(events: RunEvent[]): string[] {
@@ -260,7 +257,11 @@ function listReturnedTools(events: RunEvent[]): string[] {
 /** Returns the model and its executor: the provider, for agents that run on this hub. */
 export const toModelFields = (model: string) => ({ model, executor: model.split('/')[0] ?? model })
 
-const toUsage = (charge: Charge) => ({
+/** Returns what is charged for a call of a model. @param call its number, from 1 */
+export const toUsage = (
+  charge: Charge,
+  { call, model, at }: { call: number; model: string; at: number },
+): Usage => ({
   inputTokens: charge.inputTokens,
   cachedTokens: charge.cachedTokens,
   outputTokens: charge.outputTokens,
@@ -269,6 +270,9 @@ const toUsage = (charge: Charge) => ({
   isPriced: charge.isPriced,
   isEstimated: charge.isEstimated,
   durationMs: charge.durationMs,
+  call,
+  ...toModelFields(model),
+  at,
 })
 
 /**

@@ -3,7 +3,13 @@ import { type AdmittedCall, admitCalls } from './admit-calls'
 import { isWindowNearlyFull } from './compaction'
 import { endingMessages, endingTexts } from './ending-texts'
 import type { LoopEventOf } from './event'
-import { estimateTokensOfChars, isTruncated, isUnknownEnd, type Outage } from './message'
+import {
+  estimateTokensOfChars,
+  isTruncated,
+  isUnknownEnd,
+  type ModelFailure,
+  type Outage,
+} from './message'
 import { isPass } from './reply'
 import {
   type Effect,
@@ -134,11 +140,25 @@ export function handleModelFailed(state: LoopState, event: LoopEventOf<'model_fa
       failure.isPermanent,
     )
   }
-  const { retryBaseMs, retryCapMs } = activationLimits
-  const backoff = Math.min(retryCapMs, retryBaseMs * 2 ** state.retries) * (0.5 + jitter / 2)
-  const wait = Math.min(retryCapMs, Math.max(backoff, failure.retryAfterMs ?? 0))
+  const wait = computeRetryMs(failure, state.retries, jitter)
   if (outage && at + wait >= state.endsAt) return parkForOutage(next, outage)
-  return waitUntil({ ...next, outage: null }, at + Math.round(wait))
+  return waitUntil({ ...next, outage: null }, at + wait)
+}
+
+/**
+ * Returns how long to wait before a failed call is made again.
+ *
+ * @param retries how often it was made again before
+ * @param jitter 0 to 1
+ */
+export function computeRetryMs(
+  { retryAfterMs }: Pick<ModelFailure, 'retryAfterMs'>,
+  retries: number,
+  jitter: number,
+): number {
+  const { retryBaseMs, retryCapMs } = activationLimits
+  const backoff = Math.min(retryCapMs, retryBaseMs * 2 ** retries) * (0.5 + jitter / 2)
+  return Math.round(Math.min(retryCapMs, Math.max(backoff, retryAfterMs ?? 0)))
 }
 
 /** Parks until the provider is back. The call was not served, so neither step nor errors count. */

@@ -12,8 +12,16 @@ export function listLaneCalls(events: LoopEvent[], noted: Map<string, NotedCall>
     const ran = events.find(
       (event) => event.type === 'tool_returned' && event.callId === call.callId,
     )
-    const changed = ran?.type === 'tool_returned' ? ran.arguments : undefined
-    return [{ step, tool: call.name, arguments: changed ?? call.arguments, ...note }]
+    const returned = ran?.type === 'tool_returned' ? ran : undefined
+    return [
+      {
+        step,
+        tool: call.name,
+        arguments: returned?.arguments ?? call.arguments,
+        isError: returned?.isError === true,
+        ...note,
+      },
+    ]
   })
 }
 

@@ -18,11 +18,12 @@ import { findLoadedFacts } from '../effects/effect-context'
 import type { LoopEvent } from '../loop/event'
 import type { Model, ModelRegistry } from '../models/model-port'
 import { toRunLog } from '../run/run-log'
-import { isBaseline, type Lane, type OpenedLane } from './lane'
+import { type Lane, type OpenedLane, runsAsThen } from './lane'
 import { listLaneCalls } from './lane-calls'
 import type { LaneDecision, LaneStore } from './lane-store'
 import { readAnswer } from './read-record'
-import { countAnswers, findDecision, findFirstTools } from './recorded-run'
+import { countAnswers, countModelCalls, findDecision, findFirstTools } from './recorded-run'
+import { renewWithin, sumCost, sumTokens } from './renew-lane'
 
 interface LaneHubDeps {
   lane: Lane
@@ -56,11 +57,16 @@ export class LaneHub implements ActivationApi {
     this.#deps = deps
   }
 
-  async load({ activationId }: LoadRequest): Promise<LoadResult> {
+  async load({ activationId, now }: LoadRequest): Promise<LoadResult> {
     const { lane, store } = this.#deps
     if (store.read('isFinished')) return { kind: 'nothing' }
     const opened = await lane.open()
     if (!opened) return { kind: 'nothing' }
+    const { problem } = opened.order
+    if (problem !== null && countModelCalls(lane.events) === 0) {
+      await this.#finish(now, toUnstarted(problem))
+      return { kind: 'nothing' }
+    }
     const parked = store.read('parked')
     const connections = await this.#deps.readConnections()
     const common = {
@@ -91,7 +97,7 @@ export class LaneHub implements ActivationApi {
   /** The run's own definition gets the model that the run had; a draft gets its first. */
   #chooseModel({ order, run, definition }: OpenedLane, connections: ModelConnection[]) {
     const { modelOverride = null, reservedModel, model } = run.facts
-    if (isBaseline(order)) return { modelOverride, model: reservedModel ?? model.id }
+    if (runsAsThen(order)) return { modelOverride, model: reservedModel ?? model.id }
     const chosen: Pick<Model, 'id'> = definition.ok
       ? this.#deps.models.resolve(definition.definition.brain, connections).model
       : model
@@ -103,23 +109,22 @@ export class LaneHub implements ActivationApi {
     const laneId = store.read('laneId')
     const opened = await lane.open()
     if (!opened || !laneId) return { kind: 'refused', reason: 'lost' }
+    if (opened.order.problem !== null) {
+      store.addProblem(opened.order.problem)
+      return { kind: 'refused', reason: 'lost' }
+    }
     const usage = this.#listUsage()
-    const left = opened.order.costMaxMicrousd - sumCost(usage)
-    if (floor.microusd > left) {
+    const model = findLoadedFacts(lane.events)?.model.id ?? 'none'
+    const request = { laneId, now, model, want, floor, usage }
+    const answer = await renewWithin(replays, opened.order.costMaxMicrousd, request)
+    if (!answer) {
       store.addProblem('It reached the most that it may cost.')
       return { kind: 'refused', reason: 'budget_exhausted' }
     }
-    const bound = <Amount extends { microusd: number }>(amount: Amount): Amount => ({
-      ...amount,
-      microusd: Math.min(amount.microusd, left),
-    })
-    const model = findLoadedFacts(lane.events)?.model.id ?? 'none'
-    const order = { laneId, now, model, want: bound(want), floor, usage }
-    const answer = await replays.renewLane(order)
     if (answer.kind !== 'renewed') return answer
     return {
       kind: 'renewed',
-      reservation: bound(answer.reservation),
+      reservation: answer.reservation,
       policy: lane.policy,
       budgets: [],
       environment: alone,
@@ -204,15 +209,19 @@ export class LaneHub implements ActivationApi {
   }
 
   async commit(request: CommitRequest) {
-    const { store, replays, startLanes } = this.#deps
-    const laneId = store.read('laneId')
-    if (laneId && !store.read('isFinished')) {
-      const result = await this.#composeResult(request)
-      const { next } = await replays.finishLane(laneId, request.now, result)
-      store.save('isFinished', true)
-      if (next.length > 0) await startLanes(next)
+    if (!this.#deps.store.read('isFinished')) {
+      await this.#finish(request.now, await this.#composeResult(request))
     }
     return { kind: 'done' as const, replyId: null, replyRefusal: null, waiting: [] }
+  }
+
+  async #finish(now: number, result: LaneResult): Promise<void> {
+    const { store, replays, startLanes } = this.#deps
+    const laneId = store.read('laneId')
+    if (!laneId) return
+    const { next } = await replays.finishLane(laneId, now, result)
+    store.save('isFinished', true)
+    if (next.length > 0) await startLanes(next)
   }
 
   async #composeResult(request: CommitRequest): Promise<LaneResult> {
@@ -221,18 +230,20 @@ export class LaneHub implements ActivationApi {
     const { usage, now } = request
     const calls = listLaneCalls(lane.events, store.readCalls())
     const begun = lane.events.find(({ type }) => type === 'loaded')?.at ?? now
+    // its record would keep what is gone
+    const isGone = opened !== null && opened.order.problem !== null
     return {
-      outcome: request.outcome,
+      outcome: isGone ? 'failed' : request.outcome,
       error: request.error,
       answer: readAnswer(request.trace),
       steps: request.iterations,
-      tokens: usage.reduce((sum, each) => sum + each.inputTokens + each.outputTokens, 0),
+      tokens: sumTokens(usage),
       costMicrousd: sumCost(usage),
       durationMs: Math.max(0, now - begun),
       incomplete: describeProblems(store.read('problems') ?? [], calls),
       notes: opened ? this.#listNotes(opened) : [],
       calls,
-      record: request.trace,
+      record: isGone ? '' : request.trace,
       usage,
     }
   }
@@ -244,7 +255,7 @@ export class LaneHub implements ActivationApi {
       ...(skipped.length === 0
         ? []
         : [`These hooks did not run, as they may act outside of the run: ${skipped.join(', ')}.`]),
-      ...(isBaseline(order) ? describeTools(run.events, lane.events) : []),
+      ...(runsAsThen(order) ? describeTools(run.events, lane.events) : []),
     ]
   }
 
@@ -266,8 +277,12 @@ export class LaneHub implements ActivationApi {
   }
 }
 
-const sumCost = (usage: Usage[]): number =>
-  usage.reduce((sum, { costMicrousd }) => sum + costMicrousd, 0)
+/** Returns the result of a lane that cannot run. */
+const toUnstarted = (problem: string): LaneResult => ({
+  ...{ outcome: 'failed', error: null, answer: '', incomplete: problem },
+  ...{ steps: 0, tokens: 0, costMicrousd: 0, durationMs: 0 },
+  ...{ notes: [], calls: [], record: '', usage: [] },
+})
 
 /** Returns how the tools that a run was offered have changed since, as sentences. */
 function describeTools(recorded: LoopEvent[], own: LoopEvent[]): string[] {
@@ -283,7 +298,7 @@ function describeTools(recorded: LoopEvent[], own: LoopEvent[]): string[] {
 /** A draft is no version. */
 const toDefinitionFacts = ({ order }: OpenedLane) => {
   const { definition } = order.observed
-  return isBaseline(order) ? definition : { version: definition.version, etag: 'draft' }
+  return order.draft === null ? definition : { version: definition.version, etag: 'draft' }
 }
 
 /** Returns why a lane does not show what would have happened; null when it does. */

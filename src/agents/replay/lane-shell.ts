@@ -2,17 +2,22 @@ import { scheduling } from '../../shared/config'
 import type { ActivationId } from '../../shared/ids'
 import { AgentShell } from '../agent-shell'
 import { ActivationStream } from '../run/live-stream'
+import { JudgeRun } from './judge-run'
 import type { Lane } from './lane'
 import { createLaneDeps, type ReplayDeps } from './lane-deps'
 import { LaneStore } from './lane-store'
 
-/** Runs one lane of a replay: the shell of an agent, with the recorded run behind it. */
+/**
+ * Runs one lane of a replay: the shell of an agent, with the recorded run behind it. A lane that compares answers is one
+ * model call beside it.
+ */
 export class LaneShell {
   readonly shell: AgentShell
   readonly #storage: DurableObjectStorage
   readonly #store: LaneStore
   readonly #deps: ReplayDeps
   readonly #lane: Lane
+  readonly #judge: JudgeRun
 
   constructor(state: DurableObjectState, deps: ReplayDeps) {
     const store = new LaneStore(state.storage.sql)
@@ -25,6 +30,7 @@ export class LaneShell {
     this.#store = store
     this.#deps = deps
     this.#lane = lane
+    this.#judge = new JudgeRun(state.storage, store, deps)
     this.shell = new AgentShell(
       state.storage,
       agentDeps,
@@ -49,8 +55,11 @@ export class LaneShell {
     const { clock, log } = this.#deps.agent
     await this.#storage.setAlarm(clock.now() + scheduling.watchdogMs)
     try {
+      const order = await this.#lane.readOrder()
+      if (!order) return void (await this.#storage.deleteAlarm())
+      if (order.lane === 'judge') return this.#judge.start(order)
       const opened = await this.#lane.open()
-      if (!opened) return void (await this.#storage.deleteAlarm())
+      if (!opened) return
       if (this.#isRunning) return
       this.shell.wake(opened.order.agent.id)
       await this.shell.waitUntilDurable()
@@ -61,12 +70,16 @@ export class LaneShell {
 
   async alarm(): Promise<void> {
     const mustBegin =
-      this.#store.read('laneId') !== null && this.shell.readActivation().activationId === null
+      this.#store.read('laneId') !== null &&
+      this.#store.read('isFinished') === null &&
+      this.shell.readActivation().activationId === null
     if (mustBegin) await this.#begin()
+    if (this.#judge.isRunning) return this.#judge.waitUntilIdle()
     await this.shell.alarm()
   }
 
-  cancel(): void {
+  async cancel(): Promise<void> {
+    if (this.#store.read('judge') !== null) return this.#judge.cancel()
     const { activationId } = this.shell.readActivation()
     if (activationId && this.#isRunning) this.shell.cancel(activationId)
   }

@@ -1,6 +1,7 @@
-import type { LaneCall } from '../../hub/contract/hub'
+import type { LaneCall, LaneResult, Usage } from '../../hub/contract/hub'
 import type { ActivationId } from '../../shared/ids'
 import type { LoopEventOf } from '../loop/event'
+import type { JudgeAnswer } from './judge-answer'
 
 /** What a lane has noted of a call when it answered it. */
 export type NotedCall = Pick<LaneCall, 'source' | 'isRepeated' | 'current' | 'wouldHave'>
@@ -11,12 +12,32 @@ export type LaneDecision = Pick<
   'activationId' | 'admission' | 'decisions' | 'isCancelled'
 >
 
+/** How a comparison has ended. */
+export interface JudgeEnd extends Pick<LaneResult, 'outcome' | 'error'> {
+  answer: JudgeAnswer
+}
+
+/** What a comparison stores: enough to go on after a crash at any point. */
+export interface JudgeProgress {
+  endsAt: number
+  /** All calls that have ended, or were lost. */
+  usage: Usage[]
+  /** The worst case of the call that may be in flight. */
+  sent: Usage | null
+  failures: number
+  retryAt: number | null
+  /** Null until it is decided. */
+  end: JudgeEnd | null
+}
+
 interface LaneFacts {
   laneId: ActivationId
   /** Set while the run of the lane is parked, until it has gone on. */
   parked: LaneDecision
   /** Why the lane does not show what would have happened. */
   problems: string[]
+  /** Of a lane that compares answers. */
+  judge: JudgeProgress
   /** The hub has its result. */
   isFinished: true
 }

@@ -9,7 +9,7 @@ import type {
 } from '../../mcp-servers/contract/tools'
 import type { Clock } from '../../shared/ids'
 import type { LoopEventOf } from '../loop/event'
-import { isBaseline, type Lane } from './lane'
+import { type Lane, runsAsThen } from './lane'
 import { describeDeed } from './lane-calls'
 import type { LaneStore, NotedCall } from './lane-store'
 import { countModelCalls, listCalls, type RecordedCall } from './recorded-run'
@@ -47,7 +47,7 @@ export class LaneTools implements ToolApi {
   list(caller: ToolCaller, policy: GrantPolicy): ToolDescription[] {
     const { lane, gateway } = this.#deps
     const { order, run } = lane.opened
-    const then = isBaseline(order) ? run.listTools(countModelCalls(lane.events)) : null
+    const then = runsAsThen(order) ? run.listTools(countModelCalls(lane.events)) : null
     if (!then) return gateway.list(caller, policy)
     const known = new Map(this.#listKnown(caller, policy).map((tool) => [tool.name, tool]))
     return then.flatMap((name) => known.get(name) ?? [])
@@ -78,6 +78,9 @@ export class LaneTools implements ToolApi {
   readonly isGranted: ToolApi['isGranted'] = (policy, grant) =>
     this.#deps.gateway.isGranted(policy, grant)
 
+  readonly findRefusal: ToolApi['findRefusal'] = (caller, policy, call) =>
+    this.#deps.gateway.findRefusal(caller, policy, call)
+
   /** How much the files took up is not recorded. */
   measureFiles(): null {
     return null
@@ -101,13 +104,15 @@ export class LaneTools implements ToolApi {
     return result
   }
 
-  /** Refuses a call of a tool that the draft does not have, of which the record may know. */
+  /** Refuses a call that the draft may not make, also when the record knows its answer: by its grants and its tool restrictions. */
   #refuse(caller: ToolCaller, call: ToolCall): Answer | null {
-    const { lane, gateway } = this.#deps
-    if (isBaseline(lane.opened.order) || gateway.describe(call.tool) === null) return null
-    if (gateway.list(caller, lane.policy).some(({ name }) => name === call.tool)) return null
-    const result = this.#toResult(call, `Error: ${call.tool} is not granted.`, true)
-    return { ...plain, source: 'hub', result }
+    const { lane } = this.#deps
+    const refusal = runsAsThen(lane.opened.order)
+      ? null
+      : this.findRefusal(caller, lane.policy, call)
+    return refusal === null
+      ? null
+      : { ...plain, source: 'hub', result: this.#toResult(call, refusal, true) }
   }
 
   /** Answers a call of which something is recorded: with the approval that it required, then with its result. */

@@ -1,4 +1,4 @@
-import type { GrantPolicy, LaneOrder, ReplayApi } from '../../hub/contract/hub'
+import type { GrantPolicy, JudgeOrder, LaneOrder, ReplayApi } from '../../hub/contract/hub'
 import type { Clock } from '../../shared/ids'
 import { readDefinition } from '../definitions/read-definition'
 import type { DefinitionSource } from '../effects/effect-context'
@@ -30,6 +30,7 @@ interface LaneDeps {
  */
 export class Lane {
   readonly #deps: LaneDeps
+  #order: LaneOrder | JudgeOrder | null = null
   #opening: Promise<OpenedLane | null> | null = null
   #opened: OpenedLane | null = null
 
@@ -37,13 +38,25 @@ export class Lane {
     this.#deps = deps
   }
 
-  /** Returns what the lane runs from; null when it was cancelled or has ended. A failure is tried again by the next call. */
-  open(): Promise<OpenedLane | null> {
-    this.#opening ??= this.#open().catch((error: unknown) => {
+  /** Returns what the lane is ordered to do; null when it cannot start now, was cancelled or has ended. */
+  async readOrder(): Promise<LaneOrder | JudgeOrder | null> {
+    const { replays, store, clock } = this.#deps
+    const laneId = store.read('laneId')
+    this.#order ??= laneId && (await replays.openLane(laneId, clock.now()))
+    return this.#order
+  }
+
+  /** Returns what the lane runs from; null for `readOrder`. A failure is tried again by the next call. */
+  async open(): Promise<OpenedLane | null> {
+    this.#opening ??= this.#open()
+    try {
+      const opened = await this.#opening
+      if (!opened) this.#opening = null
+      return opened
+    } catch (error) {
       this.#opening = null
       throw error
-    })
-    return this.#opening
+    }
   }
 
   /** What `open` has returned. */
@@ -57,10 +70,8 @@ export class Lane {
   }
 
   async #open(): Promise<OpenedLane | null> {
-    const { replays, store, clock } = this.#deps
-    const laneId = store.read('laneId')
-    const order = laneId && (await replays.openLane(laneId, clock.now()))
-    if (!order) return null
+    const order = await this.readOrder()
+    if (!order || order.lane === 'judge') return null
     const read = readRecord(order.observed.record)
     if (!read.ok) throw new Error(`the record of the run cannot be read: ${read.problem}`)
     const definition = await this.#readDefinition(order)
@@ -125,5 +136,5 @@ export class Lane {
   }
 }
 
-/** Whether the lane runs with the definition of the recorded run. */
-export const isBaseline = ({ draft }: LaneOrder): boolean => draft === null
+/** Whether the lane runs with the definition of the recorded run, as it was then. */
+export const runsAsThen = ({ draft, isAsThen }: LaneOrder): boolean => draft === null && isAsThen

@@ -1,7 +1,11 @@
+import { replayLimits } from '../../shared/config'
 import type { RunLogProblem, RunReads } from '../contract/agents'
+import type { LoopEvent } from '../loop/event'
 import { composeReplyText } from '../loop/reply'
 import { parseRecord, type RunRecord } from '../run/record'
 import { describeProgress } from '../run/run-log'
+import { parseBlocks } from '../text/fence'
+import { truncate } from '../text/truncate'
 import { RecordedRun } from './recorded-run'
 
 type ReadRecord = { ok: true; run: RecordedRun } | { ok: false; problem: string }
@@ -32,6 +36,33 @@ export function readAnswer(stored: string): string {
   const { events, ending } = parsed.record
   return composeReplyText(ending, events, describeProgress(ending, events)) ?? ''
 }
+
+/**
+ * Returns what a run was asked, with what its requesters added while it ran; of a run that nobody asked for, its occasion.
+ * Bounded; empty when the record cannot be read.
+ */
+export function readQuestion(stored: string): string {
+  const parsed = parseRecord(stored)
+  if (!parsed.ok) return ''
+  const { events } = parsed.record
+  const texts = [...listAsked(events), ...listAdded(events)].map((text) => text.trim())
+  return truncate(texts.filter((text) => text !== '').join('\n\n'), replayLimits.questionCharsMax)
+}
+
+/** Returns the requests of the task, which comes last in the prompt. */
+function listAsked(events: LoopEvent[]): string[] {
+  const task = events.find((event) => event.type === 'loaded')?.facts.prompt.at(-1)
+  if (task?.role !== 'user') return []
+  const asked = parseBlocks(task.text).flatMap(({ asks, body }) => (asks ? [body] : []))
+  return asked.length > 0 ? asked : task.text.split('\n\n', 1)
+}
+
+const listAdded = (events: LoopEvent[]): string[] =>
+  events.flatMap((event) =>
+    event.type === 'steered'
+      ? event.items.flatMap(({ isModeration, text }) => (isModeration ? [] : [text]))
+      : [],
+  )
 
 /** Returns which texts of the hub the answers of a run's tools were made of. */
 export function listReads(stored: string): RunReads {

@@ -1,10 +1,14 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { ActivationId } from '../../shared/ids'
+import type { Settings } from '../../shared/settings'
 import type { ReplayRunner } from '../contract/agents'
+import type { ModelRegistry } from '../models/model-port'
 import { findParting } from './find-parting'
+import { boundJudge } from './judge-prompt'
+import { findJudge } from './judge-run'
 import type { ReplayDeps } from './lane-deps'
 import { LaneShell } from './lane-shell'
-import { findReplayProblem, listReads, readAnswer } from './read-record'
+import { findReplayProblem, listReads, readAnswer, readQuestion } from './read-record'
 
 /** The Durable Object of one lane of a replay, named by the lane's id. */
 export class ReplayObjectBase<Env> extends DurableObject<Env> {
@@ -19,8 +23,8 @@ export class ReplayObjectBase<Env> extends DurableObject<Env> {
     return this.#lane.wake(laneId)
   }
 
-  async cancel(): Promise<void> {
-    this.#lane.cancel()
+  cancel(): Promise<void> {
+    return this.#lane.cancel()
   }
 
   override alarm(): Promise<void> {
@@ -40,8 +44,16 @@ export class ReplayObjectBase<Env> extends DurableObject<Env> {
 
 type Replays = DurableObjectNamespace<ReplayObjectBase<unknown>>
 
+interface RunnerDeps {
+  settings: Pick<Settings, 'ROOKERY_JUDGE_MODEL'>
+  models: Pick<ModelRegistry, 'resolve'>
+}
+
 /** Creates the agents' part of replays for the hub. */
-export function createReplayRunner(namespace: Replays): ReplayRunner {
+export function createReplayRunner(
+  namespace: Replays,
+  { settings, models }: RunnerDeps,
+): ReplayRunner {
   const objectOf = (laneId: ActivationId) => namespace.getByName(laneId)
   return {
     wakeLane: async (laneId) => objectOf(laneId).wake(laneId),
@@ -56,6 +68,12 @@ export function createReplayRunner(namespace: Replays): ReplayRunner {
     findParting,
     findReplayProblem,
     readAnswer,
+    readQuestion,
     listReads,
+    readJudge(connections) {
+      const { ROOKERY_JUDGE_MODEL: name } = settings
+      const found = name === undefined ? null : findJudge(models, name, connections)
+      return found === null || typeof found === 'string' ? null : boundJudge(found)
+    },
   }
 }

@@ -102,3 +102,15 @@ export const toFenceAuthor = ({
   kind,
 }: Pick<Person, 'name' | 'kind'>): { author: string; kind: string } =>
   kind === 'system' ? { author: 'review', kind: 'outside' } : { author: name, kind }
+
+const blockPattern = /<untrusted source="([^"]*)"([^>]*)>\n?([\s\S]*?)\n?<\/untrusted>/g
+
+/** Returns the fenced texts of a prompt, in their order. */
+export const parseBlocks = (text: string) =>
+  [...text.matchAll(blockPattern)].map(([, source = '', attributes = '', body = '']) => {
+    const read = (name: string) => new RegExp(` ${name}="([^"]*)"`).exec(attributes)?.[1] ?? ''
+    return {
+      ...{ source, body, id: read('id'), author: read('author'), author_kind: read('kind') },
+      ...{ asks: read('asks') === 'true', isQuestion: read('question') === 'true' },
+    }
+  })

@@ -10,6 +10,13 @@ import { deleteMediaOf } from '../media/queries'
 import { selectHostedAgent } from '../operations/system-queries'
 import { deleteLanes, endLanes } from '../replays/deletion'
 import { deleteReplays, selectGoneLanes } from '../replays/queries'
+import {
+  deleteCasesWithWords,
+  deleteSets,
+  goneSetsSql,
+  selectLanesOfSets,
+} from '../trials/set-queries'
+import { deleteTrialsOf } from '../trials/trial-queries'
 import type { Viewer } from '../viewers/queries'
 import {
   type AffectedRun,
@@ -85,12 +92,15 @@ export async function deleteAccount(
   const { db, clock } = context
   const now = clock.now()
   const goes = words === 'remove'
-  const { policies, runs, threads, lanes } = await batch(db, {
+  const sets = goneSetsSql(account.id, goes)
+  const { policies, runs, threads, ...found } = await batch(db, {
     policies: selectPolicyLines(),
     runs: goes ? selectAffectedRuns(account) : null,
     threads: goes ? selectThreads(account.id) : null,
     lanes: selectGoneLanes(account.id, goes ? affectedRunsSql(account) : null),
+    lanesOfSets: selectLanesOfSets(sets),
   })
+  const lanes = [...found.lanes, ...found.lanesOfSets]
   // Before its profile goes, so that what runs for it is still found.
   await cancelRuns(context, actor, account.id)
   await endLanes(context, lanes)
@@ -103,6 +113,10 @@ export async function deleteAccount(
       refused: refuseItemsFor(account.id),
       agents: deleteSessionsOfOwned(account.id),
       lines: renameInPolicies(policies, account.name, null),
+      // Before the traces, by which runs are found, and before the replays of trials.
+      casesWithWords: goes ? deleteCasesWithWords(account.id, affectedRunsSql(account)) : null,
+      ...deleteTrialsOf(account.id, goes ? affectedRunsSql(account) : null, lanes),
+      ...deleteSets(sets),
       ...(goes ? mapKeys({ ...deleteWords(account, now), ...deleteMediaOf(account.id, now) }) : {}),
       ...deleteReplays(lanes),
       ...deleteProfile(account.id, now),

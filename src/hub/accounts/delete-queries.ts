@@ -4,6 +4,7 @@ import type { RowOf } from '../../shared/db/fields'
 import { manySql, orm, type Statement, write } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
 import type { AccountId } from '../../shared/ids'
+import { deleteHeldOf } from '../agents/held-queries'
 import { deleteReviewsOf } from '../agents/review-queries'
 import { deleteSubscriptions } from '../communities/subscription-queries'
 import { deletePastAccess, keepRoles } from '../database/past-access-queries'
@@ -92,6 +93,7 @@ export const deleteProfile = (id: AccountId, now: number) => ({
   stored: write(orm.delete(idempotencyKeys).where(eq(idempotencyKeys.accountId, id))),
   schedules: write(orm.delete(schedules).where(eq(schedules.accountId, id))),
   explorer: write(orm.delete(explorers).where(eq(explorers.accountId, id))),
+  held: deleteHeldOf(id),
   agent: write(orm.delete(agents).where(eq(agents.accountId, id))),
   conversations: write(
     updateSet(

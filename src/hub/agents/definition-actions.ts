@@ -12,7 +12,7 @@ import type { AccountId } from '../../shared/ids'
 import { checkName, reservedNames } from '../accounts/names'
 import { selectStaffNames, updateAccount } from '../accounts/queries'
 import { setDefinitionBudget } from '../budgets/actions'
-import type { Sender } from '../contract/hub'
+import type { TrialGate } from '../contract/hub'
 import type { ActionContext } from '../database/action-context'
 import { recordAdminAction } from '../database/admin-log-queries'
 import { findFailedConstraint } from '../database/constraint-errors'
@@ -58,24 +58,52 @@ import {
   requireEditor,
   toDiffDetails,
 } from './definition-rules'
+import type { HeldDefinition } from './held-queries'
+import { holdDefinition, type Saver } from './hold-definition'
 
-/** Who saves a definition, with the key or session of the request. */
-export type Saver = Editor & Pick<Sender, 'id' | 'keyId'>
+/** The active definition after a save. */
+export interface SavedDefinition extends DefinitionRow {
+  /** What was saved, when it has to pass a trial before it becomes active; null: it is active. */
+  held: HeldDefinition | null
+}
+
+/** A save with the grants to add to the policy of the agent in the same step. */
+type SaveWithGrants = Omit<SaveOptions, 'isProven'> & { allowGrants: string[] }
 
 /**
- * Saves a definition and adds grants to the agent's own policy in the same step.
+ * Saves a definition and adds grants to the agent's own policy in the same step; both wait when the agent's changes have to
+ * pass a trial.
  *
  * @param allowGrants grants to allow besides those that the policy of the agent allows already
  * @throws as `putDefinition`, FORBIDDEN for grants that a member allows, VALIDATION for grants that a policy
  *   cannot allow
  */
-export async function saveDefinition(
+export const saveDefinition = (
   context: ActionContext,
   editor: Saver,
   name: string,
   files: DefinitionFiles,
-  { allowGrants, ...options }: SaveOptions & { allowGrants: string[] },
-): Promise<DefinitionRow> {
+  options: SaveWithGrants,
+): Promise<SavedDefinition> => putWithGrants(context, editor, name, files, options)
+
+/** The same without the trial. */
+export const applyDefinition = (
+  context: ActionContext,
+  editor: Saver,
+  name: string,
+  files: DefinitionFiles,
+  options: SaveWithGrants,
+): Promise<DefinitionRow> =>
+  putWithGrants(context, editor, name, files, { ...options, isProven: true })
+
+async function putWithGrants(
+  context: ActionContext,
+  editor: Saver,
+  name: string,
+  files: DefinitionFiles,
+  options: SaveOptions & { allowGrants: string[] },
+): Promise<SavedDefinition> {
+  const { allowGrants } = options
   if (allowGrants.length === 0) return putDefinition(context, editor, name, files, options)
   if (editor.role !== 'admin') throw definitionErrors.grantsByAdmin(allowGrants)
   const rows = await run(context.db, selectPolicies({ name }))
@@ -84,6 +112,7 @@ export async function saveDefinition(
   if (stands) await context.tools.refresh(toEffectivePolicy(stands))
   checkPolicy(policy, stands ?? { own: null, default: null }, context)
   const saved = await putDefinition(context, editor, name, files, options)
+  if (saved.held) return saved
   const seenAt = rows.find((row) => row.name === saved.name)?.updatedAt ?? 0
   await setPolicy(context, {
     name: saved.name,
@@ -115,10 +144,10 @@ function addGrants(rows: AccountPolicyRow[], name: string, grants: string[]): Po
  */
 export async function restoreDefinition(
   context: ActionContext,
-  editor: Editor,
+  editor: Saver,
   name: string,
   { version, baseVersion }: { version: number; baseVersion?: number | undefined },
-): Promise<DefinitionRow> {
+): Promise<SavedDefinition> {
   const { versions, definition } = await batch(context.db, {
     versions: selectVersions({ name }),
     definition: selectDefinition({ name }),
@@ -338,6 +367,10 @@ interface SaveOptions {
   baseVersion?: number | undefined
   /** The earlier version whose files these are. */
   restoredFrom?: number
+  /** It has passed its trial, or an admin applies it all the same. */
+  isProven?: boolean
+  /** Grants that wait with it. */
+  allowGrants?: string[]
 }
 
 /**
@@ -349,11 +382,11 @@ interface SaveOptions {
  */
 async function putDefinition(
   context: ActionContext,
-  editor: Editor,
+  editor: Saver,
   name: string,
   files: DefinitionFiles,
   options: SaveOptions = {},
-): Promise<DefinitionRow> {
+): Promise<SavedDefinition> {
   const { agents, scheduler } = context
   requireCreator(editor)
   const check = await agents.checkDefinition(files)
@@ -362,6 +395,8 @@ async function putDefinition(
   const current = await findAgent(context, name, editor)
   await requireMaySave(context, current, sent)
   await refuseOutdated(context, current, sent)
+  const gate = options.isProven ? null : await findGate(context, current, sent)
+  if (gate) return hold(context, gate, sent)
   await agents.saveDefinition(name, facts.etag, files)
   const token = await armSweep(context)
   const { row, outdated, toolsVersion } = await writeDefinition(context, sent, current.id).catch(
@@ -383,10 +418,40 @@ async function putDefinition(
   if (outdated) context.defer(agents.deleteDefinition(name, outdated.etag))
   if (facts.exploration || facts.schedules.length > 0) context.defer(scheduler.sweepNow())
   const checkedWith = check.ok ? check.toolsVersion : undefined
-  if (checkedWith === undefined || checkedWith === toolsVersion) return row
+  if (checkedWith === undefined || checkedWith === toolsVersion) return { ...row, held: null }
   // Tools changed since the check. Whoever changed them did not find this version to check it.
   await checkAgain(context, selectActiveDefinition({ agentId: row.agentId }))
-  return (await run(context.db, selectDefinition({ name }))) ?? row
+  return { ...((await run(context.db, selectDefinition({ name }))) ?? row), held: null }
+}
+
+/** Returns the trial that a change has to pass, by the active definition; null for none, and for the same files. */
+async function findGate(
+  { agents }: ActionContext,
+  { definition }: Current,
+  { name, facts }: Sent,
+): Promise<{ gate: TrialGate; definition: DefinitionRow } | null> {
+  if (!definition || definition.etag === facts.etag) return null
+  const files = await agents.readDefinition(name, definition.etag)
+  const check = files && (await agents.checkDefinition(files))
+  const gate = check?.ok ? check.facts.trial : null
+  return gate && { gate, definition }
+}
+
+async function hold(
+  context: ActionContext,
+  { gate, definition }: { gate: TrialGate; definition: DefinitionRow },
+  { name, files, facts, options, editor }: Sent,
+): Promise<SavedDefinition> {
+  const held = await holdDefinition(context, editor, {
+    agentId: definition.agentId,
+    name,
+    files,
+    facts,
+    gate,
+    baseVersion: definition.version,
+    allowGrants: options.allowGrants ?? [],
+  })
+  return { ...definition, held }
 }
 
 /** A valid definition that is being saved. */
@@ -395,7 +460,7 @@ interface Sent {
   files: DefinitionFiles
   facts: DefinitionFacts
   options: SaveOptions
-  editor: Editor
+  editor: Saver
 }
 
 /**
@@ -553,5 +618,6 @@ async function giveTo(
   if (denied.length > 0) throw definitionErrors.grantsDenied(denied)
   const changed = agents.forms.write(files, { ...form, grants: requested })
   const options = { baseVersion: definition.version, allowGrants }
-  await saveDefinition(context, admin, name, changed, options)
+  const { held } = await saveDefinition(context, admin, name, changed, options)
+  if (held) throw definitionErrors.heldForTrial()
 }

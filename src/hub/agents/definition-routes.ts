@@ -5,9 +5,11 @@ import { knownFields } from '../../shared/known-fields'
 import { countAnswer, presenterOf, presentTime, timeAnswer, warningsAnswer } from '../http/answers'
 import { type Route, route } from '../http/route'
 import { personAnswer } from '../rules/people'
-import { restoreDefinition, saveDefinition } from './definition-actions'
+import { restoreDefinition, type SavedDefinition, saveDefinition } from './definition-actions'
 import { type DefinitionRow, selectDefinition, selectVersions } from './definition-queries'
 import { definitionErrors, type Editor, requireEditor } from './definition-rules'
+import { applyHeld, applyInput, discardHeld, discardInput } from './held-actions'
+import { type HeldDefinition, selectHeld } from './held-queries'
 
 const tag = 'agents'
 
@@ -22,13 +24,46 @@ const factsAnswer = z.object({
   created_at: timeAnswer,
 })
 
-const definitionAnswer = z.object({ definition: factsAnswer, warnings: warningsAnswer })
+const heldAnswer = z
+  .object({
+    etag: z.string().describe('Hash of the files.'),
+    base_version: countAnswer.describe('The active version when it was saved.'),
+    saved_by: personAnswer,
+    saved_at: timeAnswer,
+    set: z.string().describe('The set of runs on which it is tried.'),
+    trial_id: z.string().nullable().describe('Null when no trial could start.'),
+    problem: z.string().nullable().describe('Why it is not applied; null while its trial decides.'),
+  })
+  .nullable()
+  .describe('A saved change that becomes the active version when it has passed its trial.')
+
+const definitionAnswer = z.object({
+  definition: factsAnswer.describe('The active version.'),
+  warnings: warningsAnswer,
+})
+const savedAnswer = definitionAnswer.extend({ held: heldAnswer })
 
 const presentFacts = presenterOf(factsAnswer).from<DefinitionRow>({})
 
 const presentDefinition = (row: DefinitionRow): z.input<typeof definitionAnswer> => ({
   definition: presentFacts(row),
   warnings: row.warnings as z.input<typeof warningsAnswer>,
+})
+
+const presentHeld = (held: HeldDefinition | null): z.input<typeof heldAnswer> =>
+  held && {
+    etag: held.etag,
+    base_version: held.baseVersion,
+    saved_by: held.savedBy,
+    saved_at: presentTime(held.savedAt),
+    set: held.gate.set,
+    trial_id: held.trialId,
+    problem: held.problem,
+  }
+
+const presentSaved = ({ held, ...row }: SavedDefinition): z.input<typeof savedAnswer> => ({
+  ...presentDefinition(row),
+  held: presentHeld(held),
 })
 
 const versionInput = z.int().min(0).max(1_000_000)
@@ -89,13 +124,13 @@ export const definitionRoutes: Route[] = [
     access: 'write',
     rate: 'write',
     body: filesInput,
-    answer: definitionAnswer,
+    answer: savedAnswer,
     handle: async (call) => {
       const { files, base_version: baseVersion, allow_grants: allowGrants } = call.body
       const options = { baseVersion, allowGrants }
       const name = call.param('name')
       const row = await saveDefinition(call.context, call.viewer(), name, files, options)
-      return presentDefinition(row)
+      return presentSaved(row)
     },
   }),
   route({
@@ -112,21 +147,22 @@ export const definitionRoutes: Route[] = [
         .optional()
         .describe('An earlier version, whose files are returned instead.'),
     }),
-    answer: definitionAnswer.extend({ files: filesAnswer }),
+    answer: savedAnswer.extend({ files: filesAnswer }),
     handle: async ({ context, param, query, read }) => {
       const name = param('name')
       const { viewer, answers } = await read({
         definition: selectDefinition({ name }),
         versions: query.version === undefined ? null : selectVersions({ name }),
+        held: selectHeld({ name }),
       })
-      const { definition, versions } = answers
+      const { definition, versions, held = null } = answers
       requireReader(viewer, definition?.ownerId)
       if (!definition) throw definitionErrors.notFound()
       const { version = definition.version } = query
       const found = versions ? versions.find((each) => each.version === version) : definition
       if (!found) throw definitionErrors.noVersion(name, version)
       return {
-        ...presentDefinition(definition),
+        ...presentSaved({ ...definition, held }),
         files: await context.agents.readDefinition(name, found.etag),
       }
     },
@@ -163,13 +199,39 @@ export const definitionRoutes: Route[] = [
     access: 'write',
     rate: 'write',
     body: restoreInput,
-    answer: definitionAnswer,
+    answer: savedAnswer,
     handle: async ({ context, body, param, viewer }) =>
-      presentDefinition(
+      presentSaved(
         await restoreDefinition(context, viewer(), param('name'), {
           version: body.version,
           baseVersion: body.base_version,
         }),
       ),
+  }),
+  route({
+    method: 'post',
+    path: '/agents/:name/definition/held/apply',
+    summary:
+      'Makes a saved change that waits for its trial the active version, whatever the trial shows',
+    tag,
+    access: 'admin',
+    rate: 'write',
+    body: applyInput,
+    answer: definitionAnswer,
+    handle: async ({ context, body, param, viewer }) =>
+      presentDefinition(await applyHeld(context, viewer(), param('name'), body)),
+  }),
+  route({
+    method: 'delete',
+    path: '/agents/:name/definition/held',
+    summary: 'Discards a saved change that waits for its trial, and cancels that (admin or owner)',
+    tag,
+    access: 'write',
+    rate: 'write',
+    query: discardInput,
+    answer: z.object({ discarded: z.string().describe('Hash of its files.') }),
+    handle: async ({ context, param, query, viewer }) => ({
+      discarded: await discardHeld(context, viewer(), param('name'), query),
+    }),
   }),
 ]

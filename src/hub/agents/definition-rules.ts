@@ -20,6 +20,9 @@ function describeChange(name: string, owner: string | null, base: number, versio
     : `The definition of ${name} has changed: this is based on version ${base}, and the current version is ${version}.${of}`
 }
 
+/** Marks a conflict with a change that waits for its trial. */
+export const heldDetail = 'held'
+
 /** Errors of agent definitions, as users read them. */
 export const definitionErrors = {
   notFound: () => notFound('agent', 'Only agents that run on this hub have a definition.'),
@@ -28,6 +31,15 @@ export const definitionErrors = {
   grantsDenied: (grants: string[]) =>
     new AppError('CONFLICT', `Its policy denies ${grants.join(', ')}.`, {
       hint: 'Change its policy at /grants.',
+    }),
+  heldForTrial: () =>
+    new AppError('CONFLICT', 'Its change has to pass a trial first.', {
+      hint: 'The change is saved; its page says what becomes of it.',
+    }),
+  otherHeld: (name: string, savedBy: string) =>
+    new AppError('CONFLICT', `A change of ${name} by @${savedBy} waits already.`, {
+      hint: 'Apply or discard that change first, on its page.',
+      details: [{ path: heldDetail, message: 'Only one change of an agent can wait.' }],
     }),
   notGiven: (failures: string[]) =>
     new AppError('CONFLICT', 'Not all of these agents were given the tools.', {

@@ -67,6 +67,7 @@ import { assignScheduledTasks } from '../scheduling/exploration'
 import { selectDiscoveredFor, toMatch } from '../scheduling/exploration-queries'
 import { hitTypes, selectHits, toSearchHit } from '../search/queries'
 import { readSearchTerms } from '../search/terms'
+import { advanceTrial } from '../trials/advance-actions'
 import { guardAccess, hashAdminKey, selectViewer } from '../viewers/queries'
 import { actorReader, explainMute, findBlock } from '../viewers/reader'
 import { setVote } from '../votes/actions'
@@ -86,7 +87,7 @@ export const createHubApi = (open: () => ActionContext): HubApi => ({
   ...createGrantApi(open),
   ...createSweepApi(open),
   ...createResourceApi(open),
-  ...createReplayApi(open),
+  ...createReplayApi(open, advanceTrial),
   refreshModels: () => refreshModels(open()),
   refreshWarnings: (server) => refreshWarnings(open(), server),
 })

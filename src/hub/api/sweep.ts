@@ -1,5 +1,7 @@
 import { batch } from '../../shared/db/batch'
 import { expireClaims } from '../accounts/claim-queries'
+import { settleHeld } from '../agents/held-actions'
+import { selectHeldToSettle } from '../agents/held-queries'
 import { closeLostCalls } from '../agents/model-actions'
 import { type PostedReviews, postHeldReviews } from '../agents/review-actions'
 import { type HeldReview, selectHeldReviews } from '../agents/review-queries'
@@ -22,6 +24,7 @@ import { sweepLanes, sweepStatements } from '../replays/actions'
 import { readExplorationReport } from '../scheduling/exploration'
 import { explorationStatements } from '../scheduling/exploration-queries'
 import { startAttempts } from '../scheduling/outage-actions'
+import { sweepTrials } from '../trials/advance-actions'
 import { sweepDeliveries } from '../webhooks/send-actions'
 import { selectDueDeliveries } from '../webhooks/send-queries'
 import {
@@ -58,6 +61,7 @@ export async function sweep(
     deliveries: selectDueDeliveries({ now }),
     transfer: selectTransfer(),
     heldReviews: selectHeldReviews(),
+    heldDefinitions: selectHeldToSettle({}),
     unusedMedia: selectUnused(now),
     ...(cutoffs && archiveStatements(cutoffs)),
     ...reportStatements(now),
@@ -91,6 +95,7 @@ export async function sweep(
   const mailAt = await sweepMail(context, answers.sendings, now)
   const deliveryAt = sweepDeliveries(context, answers.deliveries, now)
   const laneAt = await sweepDueLanes(context, answers, now)
+  await settleHeld(context, answers.heldDefinitions)
   const { wake, count, explorers, schedules, hubState } = answers
   const reviews = await postDueReviews(context, answers.heldReviews, now)
   const attempt = await startAttempts(context, count?.nextAttemptAt ?? null, now)
@@ -128,16 +133,20 @@ async function postDueReviews(
   })
 }
 
-/** Starts and wakes lanes of replays; those that could not be are tried again by the next sweep. */
+/** Starts and wakes lanes of replays, and lets trials go on; what could not be is tried again by the next sweep. */
 async function sweepDueLanes(
   context: ActionContext,
-  answers: Parameters<typeof sweepLanes>[1],
+  answers: Parameters<typeof sweepLanes>[1] & {
+    openWork: { trials: Parameters<typeof sweepTrials>[1] } | undefined
+  },
   now: number,
 ): Promise<number | null> {
-  return sweepLanes(context, answers, now).catch((error: unknown) => {
+  const laneAt = await sweepLanes(context, answers, now).catch((error: unknown) => {
     context.log.error('failed to wake lanes of replays', { error })
     return null
   })
+  const trialAt = await sweepTrials(context, answers.openWork?.trials ?? [], now)
+  return laneAt ?? trialAt
 }
 
 /**

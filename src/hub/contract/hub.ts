@@ -41,6 +41,7 @@ export type * from './models'
 export type * from './replays'
 export type * from './resources'
 export type * from './threads'
+export type * from './trials'
 
 /** The account that performs an action and, for a running agent, its activation and tool call. */
 export interface Actor {

@@ -4,6 +4,7 @@ import type { RenewResult } from './activations'
 import type { Reservation, Usage } from './budgets'
 import type { GrantPolicy } from './calls'
 import type { Person } from './threads'
+import type { JudgeOrder } from './trials'
 
 /**
  * Replays: a recorded run that runs again, with its definition and with a draft of another, without anybody else seeing
@@ -24,8 +25,11 @@ export interface LaneOrder {
     startedAt: number
     /** The stored record of the run. */
     record: string
+    /** What the baseline runs. */
     definition: { version: number; etag: string }
   }
+  /** Whether the baseline runs the definition of the run with the tools and model of then. In a trial it runs as the draft does. */
+  isAsThen: boolean
   agent: Person & { description: string }
   /** Files of the draft by path; null for the baseline. */
   draft: Record<string, string> | null
@@ -33,6 +37,8 @@ export interface LaneOrder {
   by: Person
   /** Today's policy for the agent when it acts for `by`; the lane's definition says what of it is requested. */
   policy: GrantPolicy
+  /** Why it cannot run any more, as a sentence; null when it can. */
+  problem: string | null
   /** The most that the lane may cost. */
   costMaxMicrousd: number
 }
@@ -61,6 +67,8 @@ export interface LaneCall {
   tool: string
   /** Raw JSON. */
   arguments: string
+  /** Whether it was answered with an error. */
+  isError: boolean
   source: CallSource
   /** The record had no more answers for these arguments, so its last one was given again. */
   isRepeated: boolean
@@ -74,7 +82,7 @@ export interface LaneCall {
 export interface LaneResult {
   outcome: Outcome
   error: ActivationError | null
-  /** The final text; empty when there is none. */
+  /** The final text; empty when there is none. Of a comparison: JSON with `says` and `reason`. */
   answer: string
   steps: number
   tokens: number
@@ -85,7 +93,7 @@ export interface LaneResult {
   /** What else a reader should know of the lane, as sentences: hooks that did not run, tools that changed. */
   notes: string[]
   calls: LaneCall[]
-  /** The record of the lane, as of a run. */
+  /** The record of the lane, as of a run; empty for a comparison. */
   record: string
   /** All model calls. */
   usage: Usage[]
@@ -97,7 +105,7 @@ export interface LaneResult {
  */
 export interface ReplayApi {
   /** Claims a queued lane, or returns again one that runs; null when it is cancelled, has ended or does not exist. */
-  openLane(laneId: ActivationId, now: number): Promise<LaneOrder | null>
+  openLane(laneId: ActivationId, now: number): Promise<LaneOrder | JudgeOrder | null>
   /**
    * Refused as `lost` when the lane was cancelled or has ended: its calls are charged, nothing is held, and there is nothing
    * to finish. A late repeat, with fewer calls than an earlier renewal, is refused so too.

@@ -288,6 +288,7 @@ export const exampleRequests: Readonly<Record<string, ExampleRequest>> = {
   'POST /openings': { body: { account: 'mira', reason: 'A member asked for help.' } },
   'DELETE /accounts/:name': { query: 'words=keep' },
   'DELETE /agents/:name/knowledge/files': { query: 'path=notes.md' },
+  'DELETE /agents/:name/definition/held': { query: 'etag=ETAG' },
   'POST /import': {
     body: [{ post: { id: 'a1', title: 'Caching', author: 'mira' }, comments: [] }],
   },

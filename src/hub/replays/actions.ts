@@ -11,7 +11,7 @@ import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
 import { formatPlural } from '../../shared/format'
 import type { AccountId, ActivationId, ReplayId } from '../../shared/ids'
 import { definitionErrors, findNewAdminFields } from '../agents/definition-rules'
-import type { Actor, LaneCall, ReplayLane } from '../contract/hub'
+import type { Actor, LaneCall, LaneLimits, ReplayLane } from '../contract/hub'
 import type { ActionContext } from '../database/action-context'
 import {
   type IdempotentResult,
@@ -22,14 +22,15 @@ import {
 import { armSweep } from '../inbox/deliver'
 import { openStoredTrace } from '../operations/archive-view'
 import { findTraceAccess, readTrace, type TraceView } from '../rules/traces'
+import type { budgetScopes } from '../schema/budgets'
 import { guardActor, type Viewer } from '../viewers/queries'
 import { actorReader, type Reader } from '../viewers/reader'
 import type { ReplayInput } from './inputs'
 import { closeLane } from './lane-api'
 import {
   cancelQueuedLanes,
-  selectHasQueuedLanes,
   selectNextLanes,
+  selectOpenWork,
   selectRunningLanes,
 } from './lane-queries'
 import {
@@ -74,8 +75,10 @@ export interface Caller {
   reader: Reader
 }
 
+type TraceAccessRun = Parameters<typeof findTraceAccess>[1]
+
 /** Whether somebody sees all of a run and its replays: results are never shown to an agent. */
-function canReplay({ viewer }: Caller, run: ReplayedRun): boolean {
+export function canReplay({ viewer }: Pick<Caller, 'viewer'>, run: TraceAccessRun): boolean {
   if (viewer.kind === 'agent') return false
   return findTraceAccess({ id: viewer.id, isAdmin: viewer.role === 'admin' }, run) === 'all'
 }
@@ -91,7 +94,7 @@ async function findRun({ db }: ActionContext, caller: Caller, id: string): Promi
 /** What is checked of a definition that a lane runs. */
 type Checked = { facts: DefinitionFacts | null; problems: ErrorDetail[] }
 
-const field = (path: string, message: string): ErrorDetail => ({ path, message })
+export const field = (path: string, message: string): ErrorDetail => ({ path, message })
 
 /** A program works in a workspace of its own, of which no record has what it saw. */
 const isOfProgram = (agents: Pick<AgentApi, 'forms'>, files: DefinitionFiles): boolean =>
@@ -103,10 +106,10 @@ const toProblems = (check: DefinitionCheck, name: string): ErrorDetail[] => {
   return [field(check.facts.namePath, `Must be ${name}, but is ${check.facts.name}`)]
 }
 
-/** Checks the definition of the run as the hub has it. */
-async function checkObserved(
+/** Checks a version of a definition as the hub has it. */
+export async function checkVersion(
   { agents }: Pick<ActionContext, 'agents'>,
-  { agentName, etag, version }: ReplayedRun,
+  { agentName, etag, version }: Pick<ReplayedRun, 'agentName' | 'etag' | 'version'>,
 ): Promise<Checked> {
   const files = etag === null ? null : await agents.readDefinition(agentName, etag)
   if (!files) {
@@ -120,14 +123,14 @@ async function checkObserved(
 }
 
 /**
- * Checks a draft as saving it would: of fields that reach beyond the agent it may set those of the run's definition, and an
- * admin all.
+ * Checks a draft as saving it would: of fields that reach beyond the agent it may set those of the definition that it
+ * replaces, and an admin all.
  */
-async function checkDraft(
+export async function checkDraft(
   { agents }: Pick<ActionContext, 'agents'>,
   { viewer }: Caller,
   files: DefinitionFiles,
-  { agentName }: ReplayedRun,
+  { agentName }: Pick<ReplayedRun, 'agentName'>,
   observed: DefinitionFacts | null,
 ): Promise<Checked> {
   const check = await agents.checkDefinition(files)
@@ -147,14 +150,18 @@ async function checkDraft(
 const readForBoth = ({ id }: Caller['viewer'], activationId: ActivationId): Reader =>
   actorReader({ accountId: id as AccountId, activationId })
 
-/** Why a run cannot be replayed, whatever it runs with. */
-async function findRunProblems(
-  { db, agents, archive }: ActionContext,
-  { viewer }: Caller,
+/**
+ * Returns why a run cannot be replayed, whatever it runs with.
+ *
+ * @param record of the run, as it is stored
+ */
+export async function findRunProblems(
+  { db, agents }: Pick<ActionContext, 'db' | 'agents'>,
+  { viewer }: Pick<Caller, 'viewer'>,
   found: ReplayedRun,
-): Promise<ErrorDetail[]> {
+  record: string | null,
+): Promise<{ problems: ErrorDetail[]; openLanes: number }> {
   const { id } = found
-  const record = await openStoredTrace(archive, found.trace)
   const reads = agents.replays.listReads(record ?? '')
   const obstacles = await run(
     db,
@@ -183,12 +190,24 @@ async function findRunProblems(
       obstacles?.isReadable === false,
       'The thread of the run is in a community that you or its requesters can’t read now.',
     ],
-    [
-      (obstacles?.openLanes ?? 0) >= replayLimits.perAccountMax,
-      `You have ${formatPlural(obstacles?.openLanes ?? 0, 'lane', 'lanes')} of replays that have not ended.`,
-    ],
   ]
-  return reasons.filter(([holds]) => holds).map(([, message]) => field('activation', message))
+  const problems = reasons
+    .filter(([holds]) => holds)
+    .map(([, message]) => field('activation', message))
+  return { problems, openLanes: obstacles?.openLanes ?? 0 }
+}
+
+/** The same of one that starts at once, with what keeps whoever asks from starting more. */
+async function findObstacles(
+  context: ActionContext,
+  caller: Caller,
+  found: ReplayedRun,
+): Promise<ErrorDetail[]> {
+  const record = await openStoredTrace(context.archive, found.trace)
+  const { problems, openLanes } = await findRunProblems(context, caller, found, record)
+  if (openLanes < replayLimits.perAccountMax) return problems
+  const count = formatPlural(openLanes, 'lane', 'lanes')
+  return [...problems, field('activation', `You have ${count} of replays that have not ended.`)]
 }
 
 /** A replay that is about to start. */
@@ -201,9 +220,8 @@ interface Plan {
   problems: { ofRun: ErrorDetail[]; ofDraft: ErrorDetail[] }
 }
 
-const toLane = (lane: ReplayLane, sample: number, facts: DefinitionFacts): Omit<NewLane, 'id'> => ({
-  lane,
-  sample,
+/** Returns the most that a lane may use which runs a definition. */
+export const toLaneLimits = (facts: DefinitionFacts): LaneLimits => ({
   grants: facts.grants,
   durationMsMax: facts.durationSecondsMax * 1000,
   tokensMax: facts.activationTokensMax,
@@ -212,6 +230,12 @@ const toLane = (lane: ReplayLane, sample: number, facts: DefinitionFacts): Omit<
       ? replayLimits.unpricedCostMicrousdMax
       : // the tokens of one call can go beyond the limit of a run
         facts.runCostMaxMicrousd + facts.callWant.microusd,
+})
+
+const toLane = (lane: ReplayLane, sample: number, facts: DefinitionFacts): Omit<NewLane, 'id'> => ({
+  lane,
+  sample,
+  ...toLaneLimits(facts),
 })
 
 /** Returns the baseline and the repeats of the draft; none while one of both cannot run. */
@@ -233,8 +257,8 @@ async function planReplay(
 ): Promise<Plan> {
   const found = await findRun(context, caller, id)
   const [ofRun, observed] = await Promise.all([
-    findRunProblems(context, caller, found),
-    checkObserved(context, found),
+    findObstacles(context, caller, found),
+    checkVersion(context, found),
   ])
   const draft = files
     ? await checkDraft(context, caller, files, found, observed.facts)
@@ -258,7 +282,7 @@ export interface ReplayPromise {
   isPriced: boolean
   tokensMax: number
   paidBy: {
-    scope: NonNullable<Awaited<ReturnType<typeof readPaying>>>[number]['scope']
+    scope: (typeof budgetScopes)[number]
     name: string | null
     period: 'day' | 'week' | 'month'
     leftMicrousd: number | null
@@ -268,18 +292,38 @@ export interface ReplayPromise {
   problems: ErrorDetail[]
 }
 
-const readPaying = ({ db, clock }: ActionContext, { viewer }: Caller, plan: Plan) =>
-  run(
+/** Returns the budgets that pay for lanes of a run, as whoever asks for them may see them. */
+export async function readPaidBy(
+  { db, clock }: ActionContext,
+  { viewer }: Caller,
+  found: Pick<ReplayedRun, 'id' | 'agentId' | 'communityId'>,
+  models: string[],
+): Promise<ReplayPromise['paidBy']> {
+  const budgets = await run(
     db,
     selectPayingBudgets({
-      agentId: plan.run.agentId,
+      agentId: found.agentId,
       accountId: viewer.id as AccountId,
-      communityId: plan.run.communityId,
-      models: JSON.stringify(plan.models),
+      communityId: found.communityId,
+      models: JSON.stringify(models),
       now: clock.now(),
-      both: readForBoth(viewer, plan.run.id),
+      both: readForBoth(viewer, found.id),
     }),
   )
+  const isOthers = (scope: string, scopeId: string) =>
+    viewer.role !== 'admin' && scope === 'requester' && scopeId !== viewer.id
+  const left = (limit: number | null, spent: number) =>
+    limit === null ? null : Math.max(0, limit - spent)
+  return budgets.map((budget) => {
+    const { scope, scopeId, name, period, endsAt } = budget
+    const isHidden = isOthers(scope, scopeId)
+    return {
+      ...{ scope, name, period, endsAt },
+      leftMicrousd: isHidden ? null : left(budget.limitMicrousd, budget.spentMicrousd),
+      leftTokens: isHidden ? null : left(budget.limitTokens, budget.spentTokens),
+    }
+  })
+}
 
 /** Returns what a replay would do, what it can cost at most and whose budgets pay. @throws NOT_FOUND, FORBIDDEN */
 export async function previewReplay(
@@ -289,26 +333,12 @@ export async function previewReplay(
   input: ReplayInput,
 ): Promise<ReplayPromise> {
   const plan = await planReplay(context, caller, id, input)
-  const budgets = await readPaying(context, caller, plan)
-  const { viewer } = caller
-  const isOthers = (scope: string, scopeId: string) =>
-    viewer.role !== 'admin' && scope === 'requester' && scopeId !== viewer.id
-  const left = (limit: number | null, spent: number) =>
-    limit === null ? null : Math.max(0, limit - spent)
   return {
     lanes: plan.lanes.length,
     costMaxMicrousd: sum(plan.lanes.map(({ costMaxMicrousd }) => costMaxMicrousd)),
     isPriced: plan.isPriced,
     tokensMax: sum(plan.lanes.map(({ tokensMax }) => tokensMax)),
-    paidBy: budgets.map((budget) => {
-      const { scope, scopeId, name, period, endsAt } = budget
-      const isHidden = isOthers(scope, scopeId)
-      return {
-        ...{ scope, name, period, endsAt },
-        leftMicrousd: isHidden ? null : left(budget.limitMicrousd, budget.spentMicrousd),
-        leftTokens: isHidden ? null : left(budget.limitTokens, budget.spentTokens),
-      }
-    }),
+    paidBy: await readPaidBy(context, caller, plan.run, plan.models),
     problems: [...plan.problems.ofRun, ...plan.problems.ofDraft],
   }
 }
@@ -347,6 +377,7 @@ export async function startReplay(
       activationId: plan.run.id,
       requestedBy: accountId,
       draft: input.files ?? null,
+      baselineVersion: null,
       createdAt: now,
     }
     const lanes = plan.lanes.map((lane) => ({ ...lane, id: clock.newId<ActivationId>(now) }))
@@ -366,7 +397,7 @@ export async function startReplay(
 }
 
 /** Starts the lanes that may start now. */
-async function startLanes(context: ActionContext): Promise<void> {
+export async function startLanes(context: ActionContext): Promise<void> {
   const { db, clock } = context
   const next = await run(db, selectNextLanes({ now: clock.now() }))
   await wakeLanes(
@@ -432,7 +463,8 @@ export async function cancelReplay(
   })
 }
 
-const cancelLanes = async (
+/** Stops lanes that run. Those that cannot be reached are stopped by the next sweep. */
+export const cancelLanes = async (
   { agents, log }: Pick<ActionContext, 'agents' | 'log'>,
   lanes: { id: ActivationId }[],
 ): Promise<void> => {
@@ -496,8 +528,8 @@ function toObserved(found: ReplayedRun, trace: TraceView | null, answer: string)
     incomplete: null,
     notes: [],
     calls: steps.flatMap(({ step, tools }) =>
-      tools.map(({ name, arguments: text }) => ({
-        ...{ step, tool: name, arguments: text },
+      tools.map(({ name, arguments: text, isError }) => ({
+        ...{ step, tool: name, arguments: text, isError },
         source: 'record' as const,
         isRepeated: false,
         current: [],
@@ -567,7 +599,7 @@ export const sweepStatements = (now: number) => ({
   cancelledLanes: cancelQueuedLanes({ now }),
   runningLanes: selectRunningLanes({ now }),
   nextLanes: selectNextLanes({ now }),
-  queuedLanes: selectHasQueuedLanes({}),
+  openWork: selectOpenWork({}),
 })
 
 /**
@@ -579,11 +611,11 @@ export async function sweepLanes(
   answers: {
     runningLanes: Parameters<typeof closeLane>[1][]
     nextLanes: { id: ActivationId }[]
-    queuedLanes: { isThere: boolean } | undefined
+    openWork: { hasQueuedLanes: boolean } | undefined
   },
   now: number,
 ): Promise<number | null> {
-  const { runningLanes, nextLanes, queuedLanes } = answers
+  const { runningLanes, nextLanes, openWork } = answers
   const lost = runningLanes.filter(({ isLost }) => isLost)
   for (const lane of lost) await closeLane(context, lane, lostReason)
   const rest = runningLanes.filter(({ isLost }) => !isLost)
@@ -593,7 +625,7 @@ export async function sweepLanes(
   )
   const ids = [...rest.filter(({ isEnding }) => !isEnding), ...nextLanes].map(({ id }) => id)
   await wakeLanes(context, ids)
-  const isOpen = rest.length > 0 || queuedLanes?.isThere === true
+  const isOpen = rest.length > 0 || openWork?.hasQueuedLanes === true
   return isOpen ? now + replayLimits.sweepMs : null
 }
 

@@ -19,6 +19,7 @@ const callAnswer = z.object({
     .describe(
       'Where its answer came from: the record of the run, the hub as it was then, the lane itself (a call that would have written), or nowhere.',
     ),
+  is_error: z.boolean().describe('Whether it was answered with an error.'),
   is_repeated: z
     .boolean()
     .describe('Whether it got the last recorded answer for these arguments again.'),
@@ -86,6 +87,17 @@ export const replayAnswer = z
 
 export const summaryAnswer = z.object(summary)
 
+export const paidByAnswer = z.array(
+  z.object({
+    scope: z.enum(budgetScopes),
+    name: z.string().nullable(),
+    period: z.enum(budgets.period.enumValues),
+    left_microusd: microusdAnswer.nullable().describe('Null: no limit, or not yours to see.'),
+    left_tokens: countAnswer.nullable().describe('Null: no limit, or not yours to see.'),
+    resets_at: timeAnswer.nullable(),
+  }),
+)
+
 export const promiseAnswer = z.object({
   lanes: countAnswer.describe('What runs: the baseline and the repeats of the draft.'),
   cost_max_microusd: microusdAnswer.describe('It never costs more.'),
@@ -93,34 +105,28 @@ export const promiseAnswer = z.object({
     .boolean()
     .describe('False when the price of a model is unknown: it counts in tokens.'),
   tokens_max: countAnswer,
-  paid_by: z.array(
-    z.object({
-      scope: z.enum(budgetScopes),
-      name: z.string().nullable(),
-      period: z.enum(budgets.period.enumValues),
-      left_microusd: microusdAnswer.nullable().describe('Null: no limit, or not yours to see.'),
-      left_tokens: countAnswer.nullable().describe('Null: no limit, or not yours to see.'),
-      resets_at: timeAnswer.nullable(),
-    }),
-  ),
+  paid_by: paidByAnswer,
   problems: z
     .array(z.object({ path: z.string(), message: z.string() }))
     .describe('Why it cannot start; empty when it can.'),
 })
 
-export const presentPromise = (promise: ReplayPromise): z.input<typeof promiseAnswer> => ({
-  lanes: promise.lanes,
-  cost_max_microusd: promise.costMaxMicrousd,
-  is_priced: promise.isPriced,
-  tokens_max: promise.tokensMax,
-  paid_by: promise.paidBy.map(({ leftMicrousd, leftTokens, endsAt, ...budget }) => ({
+export const presentPaidBy = (paidBy: ReplayPromise['paidBy']): z.input<typeof paidByAnswer> =>
+  paidBy.map(({ leftMicrousd, leftTokens, endsAt, ...budget }) => ({
     scope: budget.scope,
     name: budget.name,
     period: budget.period,
     left_microusd: leftMicrousd,
     left_tokens: leftTokens,
     resets_at: presentTime(endsAt),
-  })),
+  }))
+
+export const presentPromise = (promise: ReplayPromise): z.input<typeof promiseAnswer> => ({
+  lanes: promise.lanes,
+  cost_max_microusd: promise.costMaxMicrousd,
+  is_priced: promise.isPriced,
+  tokens_max: promise.tokensMax,
+  paid_by: presentPaidBy(promise.paidBy),
   problems: promise.problems,
 })
 
@@ -146,9 +152,10 @@ const presentLane = (lane: ViewedLane): z.input<typeof laneAnswer> => ({
   duration_ms: lane.durationMs,
   incomplete: lane.incomplete,
   notes: lane.notes,
-  calls: lane.calls.map(({ wouldHave, isRepeated, current, ...call }) => ({
+  calls: lane.calls.map(({ wouldHave, isRepeated, isError, current, ...call }) => ({
     ...call,
     current: [...current],
+    is_error: isError,
     is_repeated: isRepeated,
     would_have: wouldHave,
   })),

@@ -1,10 +1,11 @@
 import { replayLimits, scheduling } from '../../shared/config'
 import { batch, repeatAfterFault, run } from '../../shared/db/batch'
-import type { ActivationId } from '../../shared/ids'
+import type { ActivationId, TrialId } from '../../shared/ids'
 import type { Settings } from '../../shared/settings'
 import { selectBudgetsOfLane } from '../budgets/queries'
 import { findShortage } from '../budgets/settle-queries'
 import type {
+  JudgeOrder,
   LaneCall,
   LaneOrder,
   LaneRenewal,
@@ -19,50 +20,120 @@ import { openStoredTrace } from '../operations/archive-view'
 import { maskCredentials } from '../rules/credential-patterns'
 import { maskTrace } from '../rules/traces'
 import { chargeLaneStatements } from '../runs/commit-queries'
+import { actorReader } from '../viewers/reader'
 import {
+  type Comparison,
   claimLane,
   endCancelledLane,
   endLane,
   endLostLane,
   extendLane,
   type LaneState,
+  type Order,
   type RunningLane,
+  selectComparison,
   selectLaneState,
   selectNextLanes,
   selectOrder,
+  selectTrialToAdvance,
   storeRecord,
   toExtension,
 } from './lane-queries'
+import { selectObstacles } from './queries'
+import { stripNames } from './strip-names'
 
 /**
  * Creates the hub's API for the objects that run lanes of replays.
  *
  * @param open creates the context of one call
+ * @param advance lets a trial go on, a case of which has ended; never throws
  */
-export const createReplayApi = (open: () => ActionContext): ReplayApi => ({
+export const createReplayApi = (open: () => ActionContext, advance: AdvanceTrial): ReplayApi => ({
   openLane: (laneId, now) => openLane(open(), laneId, now),
   renewLane: (request) => renewLane(open(), request),
-  finishLane: (laneId, now, result) => finishLane(open(), laneId, now, result),
+  finishLane: (laneId, now, result) => finishLane(open(), advance, laneId, now, result),
 })
 
+type AdvanceTrial = (context: ActionContext, trialId: TrialId) => Promise<void>
+
 async function openLane(
-  { db, archive }: ActionContext,
+  { db, archive, agents }: ActionContext,
   laneId: ActivationId,
   now: number,
-): Promise<LaneOrder | null> {
+): Promise<LaneOrder | JudgeOrder | null> {
   const { order } = await batch(db, {
     claim: claimLane({ laneId, now }),
     order: selectOrder({ laneId }),
   })
   const record = order && (await openStoredTrace(archive, order.record))
   if (!order || record === null || record === undefined) return null
-  const { activationId, startedAt, version, etag, record: _, ...rest } = order
-  const policy = mergePolicy(await run(db, selectPolicy(order.agent.id, laneId)))
+  const { activationId, startedAt, version, etag, record: _, lane, ...rest } = order
+  const reads = agents.replays.listReads(record)
+  const { policy, obstacles, comparison } = await batch(db, {
+    policy: selectPolicy(order.agent.id, laneId),
+    obstacles: selectObstacles({
+      id: activationId,
+      both: actorReader({ accountId: order.by.id, activationId }),
+      accountId: order.by.id,
+      posts: JSON.stringify(reads.posts),
+      comments: JSON.stringify(reads.comments),
+    }),
+    comparison: selectComparison({ laneId }),
+  })
+  const isGone = !obstacles || obstacles.isGone || obstacles.lacksText || !obstacles.isReadable
+  const problem = isGone ? goneReason : null
+  if (lane === 'judge') {
+    const question = agents.replays.readQuestion(record)
+    return comparison ? toJudgeOrder(order, { ...comparison, question }, problem) : null
+  }
   return {
     ...rest,
-    policy,
+    lane,
+    problem,
+    policy: mergePolicy(policy),
     observed: { activationId, startedAt, record, definition: { version, etag } },
   }
+}
+
+const goneReason =
+  'Since the replay was asked for, a text of the run was deleted or removed, or cannot be read any more.'
+
+/** Returns what a judge compares. An odd sample shows the answer of the baseline first, the even one after it that of the draft. */
+function toJudgeOrder(
+  { sample, agent, costMaxMicrousd }: Pick<Order, 'sample' | 'agent' | 'costMaxMicrousd'>,
+  { baseline, candidate, note, judge, question, ...run }: Comparison & { question: string },
+  problem: string | null,
+): JudgeOrder {
+  const names = {
+    agent: [agent.name, ...(run.displayName === null ? [] : [run.displayName])],
+    models: [...new Set([...baseline.models, ...candidate.models])],
+  }
+  const [first, second] = sample % 2 === 1 ? [baseline, candidate] : [candidate, baseline]
+  return {
+    lane: 'judge',
+    model: judge ?? '',
+    question,
+    first: stripNames(first.answer, names),
+    second: stripNames(second.answer, names),
+    note,
+    problem: problem ?? findJudgeProblem([baseline, candidate], judge, run.usesOwnAccount),
+    costMaxMicrousd,
+  }
+}
+
+/** Returns why two answers are not compared by a model; null when they are. */
+function findJudgeProblem(
+  lanes: Pick<Comparison['baseline'], 'state'>[],
+  judge: string | null,
+  usesOwnAccount: boolean,
+): string | null {
+  if (judge === null) return 'The trial has no judge.'
+  if (usesOwnAccount) {
+    return 'The run used an account that its requester connected, so no model compares its answers.'
+  }
+  return lanes.every(({ state }) => state === 'done')
+    ? null
+    : 'One of the answers is missing: its lane did not end.'
 }
 
 /** Charges what was called, and reserves the next call, in one round trip. */
@@ -121,14 +192,16 @@ function findRefusal(state: LaneState, { floor }: LaneRenewal): Refusal | null {
 }
 
 async function finishLane(
-  { db, settings }: ActionContext,
+  context: ActionContext,
+  advance: AdvanceTrial,
   laneId: ActivationId,
   now: number,
   result: LaneResult,
 ): Promise<{ next: ActivationId[] }> {
+  const { db, settings } = context
   const mask = (text: string) => maskCredentials(text, settings)
   const { outcome, error, steps, durationMs, incomplete, usage } = result
-  const { next } = await batch(db, {
+  const { next, trial } = await batch(db, {
     charge: chargeLaneStatements({ activationId: laneId, usage, now }),
     record: storeRecord({ laneId, record: maskTrace(result.record, settings) }),
     end: endLane({
@@ -139,7 +212,9 @@ async function finishLane(
       calls: JSON.stringify(toKeptCalls(result.calls, settings)),
     }),
     next: selectNextLanes({ now }),
+    trial: selectTrialToAdvance({ laneId }),
   })
+  if (trial) context.defer(advance(context, trial.id))
   return { next: next.map(({ id }) => id) }
 }
 

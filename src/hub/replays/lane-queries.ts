@@ -5,7 +5,7 @@ import { flag, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, type Params, prepare, write } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { ActivationError, Outcome } from '../../shared/errors'
-import type { ActivationId, ReplayId } from '../../shared/ids'
+import type { ActivationId, ReplayId, TrialId } from '../../shared/ids'
 import type { LaneRenewal } from '../contract/hub'
 import { doesInboxWaitSql } from '../rules/exploration-sql'
 import {
@@ -23,7 +23,9 @@ import { activations, activationTraces } from '../schema/activations'
 import { usageEvents } from '../schema/budgets'
 import { agentDefinitions, agents } from '../schema/definitions'
 import { replayLanes, replays } from '../schema/replays'
+import { trialCases, trials } from '../schema/trials'
 import { isStoppedSql } from '../viewers/ban-sql'
+import { isOpenSql } from './queries'
 
 /*
  * How lanes of replays start, reserve money and end. A lane is claimed, renewed and finished like an activation, by
@@ -78,8 +80,9 @@ const orderFields = {
   activationId: x.id,
   startedAt: x.startedAt,
   record: t.trace,
-  version: x.definitionVersion,
+  version: d.version,
   etag: d.etag,
+  isAsThen: flag(sql`${r.baselineVersion} IS NULL`),
   agent: { id: a.id, name: a.name, kind: a.kind, description: a.description },
   /** Null for the baseline, which runs the definition of the run. */
   draft: sql`CASE WHEN ${l.lane} = 'candidate' THEN ${r.draft} END`.mapWith(
@@ -89,15 +92,49 @@ const orderFields = {
   costMaxMicrousd: l.costMaxMicrousd,
 }
 
+export type Order = RowOf<typeof orderFields>
+
 /** Selects what a running lane runs from. */
 export const selectOrder = prepare(({ laneId }: Params<{ laneId: ActivationId }>) =>
   oneSql(
     orderFields,
     sql`FROM ${replayLanes} ${l} JOIN ${replays} ${r} ON ${r.id} = ${l.replayId}
       JOIN ${activations} ${x} ON ${x.id} = ${l.activationId} JOIN ${activationTraces} ${t} ON ${t.activationId} = ${x.id}
-      JOIN ${agentDefinitions} ${d} ON ${d.accountId} = ${l.agentId} AND ${d.version} = ${x.definitionVersion}
+      JOIN ${agentDefinitions} ${d} ON ${d.accountId} = ${l.agentId}
+        AND ${d.version} = coalesce(${r.baselineVersion}, ${x.definitionVersion})
       JOIN ${accounts} ${a} ON ${a.id} = ${l.agentId} JOIN ${accounts} ${by} ON ${by.id} = ${r.requestedBy}
       WHERE ${l.id} = ${laneId} AND ${l.state} = 'running'`,
+  ),
+)
+
+const one = alias(replayLanes, 'one')
+const other = alias(replayLanes, 'other')
+const k = alias(trialCases, 'k')
+const tr = alias(trials, 'tr')
+
+const comparisonFields = {
+  baseline: { state: one.state, answer: one.answer, models: one.models },
+  candidate: { state: other.state, answer: other.answer, models: other.models },
+  note: k.note,
+  judge: tr.judge,
+  displayName: a.displayName,
+  usesOwnAccount: x.usesOwnAccount,
+}
+
+export type Comparison = RowOf<typeof comparisonFields>
+
+/** Selects the answers that a lane of a judge compares: two of its samples are for one of theirs. */
+export const selectComparison = prepare(({ laneId }: Params<{ laneId: ActivationId }>) =>
+  oneSql(
+    comparisonFields,
+    sql`FROM ${replayLanes} ${l} JOIN ${activations} ${x} ON ${x.id} = ${l.activationId}
+      JOIN ${accounts} ${a} ON ${a.id} = ${l.agentId}
+      JOIN ${trialCases} ${k} ON ${k.replayId} = ${l.replayId} JOIN ${trials} ${tr} ON ${tr.id} = ${k.trialId}
+      JOIN ${replayLanes} ${one} ON ${one.replayId} = ${l.replayId} AND ${one.lane} = 'baseline'
+        AND ${one.sample} = (${l.sample} + 1) / 2
+      JOIN ${replayLanes} ${other} ON ${other.replayId} = ${l.replayId} AND ${other.lane} = 'candidate'
+        AND ${other.sample} = ${one.sample}
+      WHERE ${l.id} = ${laneId} AND ${l.lane} = 'judge'`,
   ),
 )
 
@@ -261,7 +298,7 @@ export const storeRecord = prepare((v: Params<{ laneId: ActivationId; record: st
     insertSelect(
       activationTraces,
       { activationId: l.id, trace: v.record },
-      sql`FROM ${replayLanes} ${l} WHERE ${l.id} = ${v.laneId} AND ${l.state} = 'running'
+      sql`FROM ${replayLanes} ${l} WHERE ${l.id} = ${v.laneId} AND ${l.state} = 'running' AND ${v.record} <> ''
       ON CONFLICT (activation_id) DO UPDATE SET trace = excluded.trace`,
     ),
   ),
@@ -325,14 +362,26 @@ export const selectRunningLanes = prepare(({ now }: Params<{ now: number }>) =>
   ),
 )
 
-/** Whether lanes are queued, for the next sweep. */
-export const selectHasQueuedLanes = prepare((_: Params<Record<never, never>>) =>
+/** Selects what the next sweep looks at again: whether lanes are queued, and the trials that have not finished. */
+export const selectOpenWork = prepare((_: Params<Record<never, never>>) =>
   oneSql(
     {
-      isThere: flag(sql`EXISTS (SELECT 1 FROM ${replayLanes} ${l} INDEXED BY replay_lanes_queued
+      hasQueuedLanes:
+        flag(sql`EXISTS (SELECT 1 FROM ${replayLanes} ${l} INDEXED BY replay_lanes_queued
         WHERE ${l.state} = 'queued')`),
+      trials: sql`(SELECT json_group_array(${tr.id}) FROM ${trials} ${tr} INDEXED BY trials_open
+        WHERE ${tr.finishedAt} IS NULL)`.mapWith((json: string): TrialId[] => JSON.parse(json)),
     },
     sql``,
+  ),
+)
+
+/** Selects the trial whose case a lane is of, when it was the last open one of that case. */
+export const selectTrialToAdvance = prepare(({ laneId }: Params<{ laneId: ActivationId }>) =>
+  oneSql(
+    { id: sql<TrialId>`${k.trialId}` },
+    sql`FROM ${replayLanes} ${l} JOIN ${trialCases} ${k} ON ${k.replayId} = ${l.replayId}
+      WHERE ${l.id} = ${laneId} AND NOT ${isOpenSql(k.replayId)}`,
   ),
 )
 

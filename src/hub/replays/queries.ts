@@ -5,7 +5,6 @@ import { flag, nullable, type RowOf } from '../../shared/db/fields'
 import {
   manySql,
   oneSql,
-  orm,
   type Params,
   prepare,
   type Statement,
@@ -14,6 +13,7 @@ import {
 } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, ReplayId } from '../../shared/ids'
+import type { ReplayLane } from '../contract/hub'
 import { hasGuestSql, payersSql } from '../rules/payers-sql'
 import { personSql } from '../rules/people-sql'
 import { canReadSql, isPostReadableSql } from '../rules/readable-sql'
@@ -142,8 +142,8 @@ export const selectPayingBudgets = prepare((v: Params<Payment>) => {
 })
 
 export type NewReplay = Pick<
-  typeof replays.$inferInsert,
-  'id' | 'activationId' | 'requestedBy' | 'draft' | 'createdAt'
+  typeof replays.$inferSelect,
+  'id' | 'activationId' | 'requestedBy' | 'draft' | 'baselineVersion' | 'createdAt'
 >
 
 export type NewLane = Pick<
@@ -151,37 +151,69 @@ export type NewLane = Pick<
   'id' | 'lane' | 'sample' | 'grants' | 'durationMsMax' | 'tokensMax' | 'costMaxMicrousd'
 >
 
-/** Inserts a replay with its queued lanes. */
+/** Lanes of a list as rows, for FROM `json_each(...) j`. */
+const laneValues = (
+  replay: Pick<NewReplay, 'id' | 'activationId' | 'requestedBy'>,
+  run: Pick<ReplayedRun, 'agentId' | 'communityId'>,
+) => ({
+  id: sql`j.value ->> 'id'`,
+  replayId: replay.id,
+  activationId: replay.activationId,
+  lane: sql`j.value ->> 'lane'`,
+  sample: sql`j.value ->> 'sample'`,
+  state: 'queued',
+  agentId: run.agentId,
+  communityId: run.communityId,
+  requesters: sql`json_array(${replay.requestedBy})`,
+  grants: sql`j.value ->> 'grants'`,
+  durationMsMax: sql`j.value ->> 'durationMsMax'`,
+  tokensMax: sql`j.value ->> 'tokensMax'`,
+  costMaxMicrousd: sql`j.value ->> 'costMaxMicrousd'`,
+})
+
+/** Inserts a replay with its queued lanes. @param guard without which it does nothing */
 export const insertReplay = (
   replay: NewReplay,
   run: Pick<ReplayedRun, 'agentId' | 'communityId'>,
   lanes: NewLane[],
+  guard: SQL = sql`1`,
 ) => ({
-  replay: write(orm.insert(replays).values(replay)),
+  replay: write(
+    insertSelect(
+      replays,
+      { ...replay, draft: replay.draft ? sql`${JSON.stringify(replay.draft)}` : null },
+      sql`WHERE ${guard}`,
+    ),
+  ),
   lanes: write(
     insertSelect(
       replayLanes,
-      {
-        id: sql`j.value ->> 'id'`,
-        replayId: replay.id,
-        activationId: replay.activationId,
-        lane: sql`j.value ->> 'lane'`,
-        sample: sql`j.value ->> 'sample'`,
-        state: 'queued',
-        agentId: run.agentId,
-        communityId: run.communityId,
-        requesters: sql`json_array(${replay.requestedBy})`,
-        grants: sql`j.value ->> 'grants'`,
-        durationMsMax: sql`j.value ->> 'durationMsMax'`,
-        tokensMax: sql`j.value ->> 'tokensMax'`,
-        costMaxMicrousd: sql`j.value ->> 'costMaxMicrousd'`,
-      },
-      sql`FROM json_each(${JSON.stringify(lanes)}) j`,
+      laneValues(replay, run),
+      sql`FROM json_each(${JSON.stringify(lanes)}) j
+        WHERE EXISTS (SELECT 1 FROM ${replays} ${r} WHERE ${r.id} = ${replay.id})`,
     ),
   ),
 })
 
-const isOpenSql = (replayId: SQLWrapper): SQL => sql`EXISTS (SELECT 1 FROM ${replayLanes} ${l}
+/** Adds lanes to a replay. @param guard without which it does nothing */
+export const insertLanes = (
+  replay: Pick<NewReplay, 'id' | 'activationId' | 'requestedBy'>,
+  run: Pick<ReplayedRun, 'agentId' | 'communityId'>,
+  lanes: NewLane[],
+  guard: SQL,
+): Statement<void> =>
+  write(
+    insertSelect(
+      replayLanes,
+      laneValues(replay, run),
+      sql`FROM json_each(${JSON.stringify(lanes)}) j WHERE ${guard}`,
+    ),
+  )
+
+/** Whether lanes of a replay are queued or run. */
+export const isOpenSql = (
+  replayId: SQLWrapper,
+): SQL => sql`EXISTS (SELECT 1 FROM ${replayLanes} ${l}
   WHERE ${l.replayId} = ${replayId} AND ${l.state} IN ('queued', 'running'))`
 
 const hasLaneSql = (state: string): SQL =>
@@ -224,7 +256,7 @@ export const selectReplays = prepare(({ activationId }: Params<{ activationId: s
 
 const laneFields = {
   id: l.id,
-  lane: l.lane,
+  lane: sql<ReplayLane>`${l.lane}`,
   sample: l.sample,
   state: l.state,
   outcome: l.outcome,
@@ -246,11 +278,11 @@ const laneFields = {
 /** A lane with its result. */
 export type LaneRow = RowOf<typeof laneFields>
 
-/** Selects the lanes of a replay, the baseline first. */
+/** Selects the lanes of a replay that ran a definition, the baseline first. */
 export const selectLanes = prepare(({ replayId }: Params<{ replayId: string }>) =>
   manySql(
     laneFields,
-    sql`FROM ${replayLanes} ${l} WHERE ${l.replayId} = ${replayId} ORDER BY ${l.lane}, ${l.sample}`,
+    sql`FROM ${replayLanes} ${l} WHERE ${l.replayId} = ${replayId} AND ${l.lane} <> 'judge' ORDER BY ${l.lane}, ${l.sample}`,
   ),
 )
 

@@ -1,14 +1,6 @@
 import * as z from 'zod'
-import { type Call, presentIdempotent, type Route, route } from '../http/route'
-import {
-  type Caller,
-  cancelReplay,
-  listReplays,
-  previewReplay,
-  readReplay,
-  replayErrors,
-  startReplay,
-} from './actions'
+import { presentIdempotent, type Route, route } from '../http/route'
+import { cancelReplay, listReplays, previewReplay, readReplay, startReplay } from './actions'
 import {
   presentPromise,
   presentReplay,
@@ -18,22 +10,10 @@ import {
   startedAnswer,
   summaryAnswer,
 } from './answers'
+import { readCaller, toCaller } from './callers'
 import { replayInput } from './inputs'
 
 const tag = 'agents'
-
-const toCaller = (call: Call<unknown, unknown>): Caller => ({
-  viewer: call.viewer(),
-  reader: call.reader,
-})
-
-/** The same for what only reads: the viewer is read first, as the run says who may see it. */
-async function readCaller({ read, reader }: Call<unknown, unknown>): Promise<Caller> {
-  const { viewer } = await read({})
-  // A route of one's own things has refused a call without a key.
-  if (!viewer) throw replayErrors.notFound()
-  return { viewer, reader }
-}
 
 export const replayRoutes: Route[] = [
   route({

@@ -145,6 +145,10 @@ const summaryFields = (reader: SQLWrapper) => {
   const own = sql`${f.accountId} IN ${ownSql(reader)}`
   return {
     activationId: x.id,
+    /** Of the agent; null for one that cannot be replayed. */
+    ownerId: nullable(
+      sql<AccountId>`(SELECT ${a.ownerId} FROM ${accounts} ${a} WHERE ${a.id} = ${x.agentId})`,
+    ),
     up: number(sql`sum(${f.value} = 1)`),
     down: number(sql`sum(${f.value} = -1)`),
     ownValue: nullable(sql<FeedbackValue>`max(iif(${own}, ${f.value}, NULL))`),

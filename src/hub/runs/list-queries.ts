@@ -30,7 +30,7 @@ import {
 } from '../rules/traces-sql'
 import { isAwaitingProviderSql, isRequestSql } from '../rules/waiting-sql'
 import { accounts } from '../schema/accounts'
-import { activations, activationTraces, runViews } from '../schema/activations'
+import { activations, activationTraces, runFeedback, runViews } from '../schema/activations'
 import { approvals } from '../schema/approvals'
 import { communities } from '../schema/communities'
 import { inboxItems } from '../schema/inbox'
@@ -60,6 +60,7 @@ const common = {
     .max(runLists.textCharsMax)
     .optional()
     .describe("part of the post's title, or of a task whose trace you see"),
+  rating: z.enum(['good', 'bad']).optional().describe('rated like this by somebody'),
   tokens_from: z.coerce.number().int().min(0).optional().describe('at least this many tokens'),
   ...timeRange,
 }
@@ -182,6 +183,7 @@ export const markCancelRequested = (id: ActivationId, now: number) =>
   )
 
 const f = alias(accounts, 'f')
+const rated = alias(runFeedback, 'rated')
 
 /** A filter of the list of runs, for a reader. */
 interface RunSearch extends RunFilter {
@@ -201,6 +203,8 @@ interface ListValues {
   outcome: string | null
   requester: string | null
   text: string | null
+  /** Of the feedback of somebody: 1 or -1. */
+  rating: number | null
   costFrom: number
   tokensFrom: number
   since: number
@@ -248,6 +252,8 @@ const nobodySql = sql.raw(`'${nobody}'`)
 /** Whether a run matches the filter but for its text. */
 const isMatchSql = (v: Operands): SQL => sql`
   (${v.outcome} IS NULL OR coalesce(${x.outcome}, ${x.state}) = ${v.outcome})
+  AND (${v.rating} IS NULL OR EXISTS (SELECT 1 FROM ${runFeedback} ${rated}
+    WHERE ${rated.activationId} = ${x.id} AND ${rated.value} = ${v.rating}))
   AND ${x.costMicrousd} >= ${v.costFrom} AND ${x.inputTokens} + ${x.outputTokens} >= ${v.tokensFrom}
   AND (${v.requester} IS NULL OR (${v.requester} = ${nobodySql} AND ${x.requesters} = '[]') OR EXISTS (SELECT 1 FROM json_each(${x.requesters}) q
     WHERE q.value = (SELECT ${accounts.id} FROM ${accounts} WHERE ${accounts.name} = ${v.requester})))
@@ -325,8 +331,13 @@ const selectEdge = prepareList((v, window) =>
 const farFuture = 9_000_000_000_000_000
 
 /** Whether a filter can leave out many runs in a row: then a page looks at a limited number of them. */
-const isSparse = ({ outcome, requester, text, cost_microusd_from, tokens_from }: RunFilter) =>
-  [outcome, requester, text, cost_microusd_from, tokens_from].some((each) => each !== undefined)
+const isSparse = (filter: RunFilter) => {
+  const { outcome, requester, text, rating, cost_microusd_from, tokens_from } = filter
+  const narrow = [outcome, requester, text, rating, cost_microusd_from, tokens_from]
+  return narrow.some((each) => each !== undefined)
+}
+
+const ratingValues = { good: 1, bad: -1 } as const
 
 function toValues(search: RunSearch, before: [number, string] | null, limit: number): ListValues {
   const { reader, agent = '', outcome, requester, text, since = 0, until = farFuture } = search
@@ -341,6 +352,7 @@ function toValues(search: RunSearch, before: [number, string] | null, limit: num
     outcome: outcome ?? null,
     requester: requester ?? null,
     text: text ?? null,
+    rating: search.rating ? ratingValues[search.rating] : null,
     costFrom: search.cost_microusd_from ?? 0,
     tokensFrom: search.tokens_from ?? 0,
     scanned: runLists.scannedMax,
@@ -449,6 +461,8 @@ const detailColumns = (reader: SQLWrapper) => ({
   agentId: x.agentId,
   postCreatedAt: nullable(p.createdAt),
   agentKind: a.kind,
+  /** Of the agent. */
+  ownerId: a.ownerId,
   admission: x.admission,
   postId: nullable(p.id),
   definitionVersion: x.definitionVersion,

@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
+import type { AccountId, ActivationId, CommentId, PostId, TrialId } from '../../shared/ids'
 import type { Review } from '../contract/reviews'
+import type { TrialGate } from '../contract/trials'
 import { accounts } from './accounts'
 import { posts } from './posts'
 
@@ -65,6 +66,34 @@ export const agentDefinitions = sqliteTable(
     primaryKey({ columns: [table.accountId, table.version] }),
     index('agent_definitions_by_author').on(table.createdBy, table.createdAt),
   ],
+)
+
+/** Saved definitions that become active once a trial has passed, one an agent. Their files are in R2 under the etag. */
+export const heldDefinitions = sqliteTable(
+  'held_definitions',
+  {
+    agentId: text('agent_id')
+      .$type<AccountId>()
+      .primaryKey()
+      .references(() => accounts.id),
+    etag: text('etag').notNull(),
+    /** The active version when it was saved. */
+    baseVersion: integer('base_version').notNull(),
+    /** Grants to add to the policy of the agent with it. */
+    allowGrants: text('allow_grants', { mode: 'json' }).$type<string[]>().notNull().default([]),
+    savedBy: text('saved_by')
+      .$type<AccountId>()
+      .notNull()
+      .references(() => accounts.id),
+    savedAt: integer('saved_at').notNull(),
+    /** What it has to pass. */
+    gate: text('gate', { mode: 'json' }).$type<TrialGate>().notNull(),
+    /** Null when none could start. */
+    trialId: text('trial_id').$type<TrialId>(),
+    /** Why it is not applied; null while its trial decides. */
+    problem: text('problem'),
+  },
+  (table) => [index('held_definitions_by_account').on(table.savedBy)],
 )
 
 /** Branches that runs of coding agents pushed, each with the thread that it belongs to. */

@@ -22,6 +22,8 @@ export const replays = sqliteTable(
       .references(() => accounts.id),
     /** Files of the draft by path; null: the definition of the run. */
     draft: text('draft', { mode: 'json' }).$type<Record<string, string>>(),
+    /** The version that the baseline runs as it would today; null: that of the run, as it was then. */
+    baselineVersion: integer('baseline_version'),
     createdAt: integer('created_at').notNull(),
     cancelledAt: integer('cancelled_at'),
   },
@@ -46,7 +48,8 @@ export const replayLanes = sqliteTable(
       .references(() => replays.id),
     /** The run. */
     activationId: text('activation_id').$type<ActivationId>().notNull(),
-    lane: text('lane', { enum: ['baseline', 'candidate'] }).notNull(),
+    /** `judge` compares an answer of both definitions, for a trial. */
+    lane: text('lane', { enum: ['baseline', 'candidate', 'judge'] }).notNull(),
     /** From 1, of the repeats. */
     sample: integer('sample').notNull(),
     /** `failed`: its end is unknown, because its object did not report it in time. */

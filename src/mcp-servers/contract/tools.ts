@@ -249,6 +249,11 @@ export interface ToolApi {
   describe(tool: string): CallProperties | null
   /** Whether the policy allows a grant, or at least one grant that a pattern matches. No round trip. */
   isGranted(policy: GrantPolicy, grant: string): boolean
+  /**
+   * Returns why the policy or the caller's definition refuses a call with these arguments, as the model reads it; null when they
+   * do not, or for an unknown tool. No round trip.
+   */
+  findRefusal(caller: ToolCaller, policy: GrantPolicy, call: ToolCall): string | null
   /** Returns what the caller's own files take up; null when it may use none. */
   measureFiles(caller: ToolCaller, policy: GrantPolicy): Promise<FileUse> | null
   /**

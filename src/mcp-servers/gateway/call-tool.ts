@@ -16,7 +16,13 @@ import { emptyScrubber, type Scrubber } from '../credentials/scrub'
 import { resultsReadName } from '../servers/results'
 import { NotRecordedError } from '../tool/not-recorded'
 import { toPastHub, toPastMemory } from './as-of'
-import { checkCall, type Refusal, requireApproval, toApprovalRequest } from './check-call'
+import {
+  checkCall,
+  judgePolicy,
+  type Refusal,
+  requireApproval,
+  toApprovalRequest,
+} from './check-call'
 import { decide, findAccountOwner, gatewayErrors } from './decide'
 import {
   type AccountStores,
@@ -102,6 +108,22 @@ async function runStages(
     raw: call.arguments,
     args: prepared.args,
   })
+}
+
+/** Returns why a call of a tool is refused whatever was approved and however often it runs; null: it is not. */
+export function findRefusal(
+  tool: NamedTool,
+  caller: ToolCaller,
+  policy: GrantPolicy,
+  raw: string,
+): string | null {
+  const args = readArguments(raw)
+  const prepared = args.ok ? tool.prepare(args.value, args.exact) : args
+  if (prepared.ok) {
+    return judgePolicy({ caller, tool, prepared, args: prepared.args }, policy)?.text ?? null
+  }
+  const { isAllowed, reason } = decide(policy, caller, tool)
+  return isAllowed ? null : `Error: ${tool.name} is not granted: ${reason}.`
 }
 
 type ToolLookup = { tool: NamedTool } | { tool: null; policy: GrantPolicy; tools: NamedTool[] }

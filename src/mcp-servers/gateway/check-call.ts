@@ -46,8 +46,14 @@ export async function checkCall(
   return need ? judgeNeed(asked, facts, need) : judgeRate(asked, facts)
 }
 
-function judgePolicy(
-  { caller, tool, prepared: { grant, tier }, args }: PendingCall,
+/** Returns why a policy and the definition of the caller refuse a call; null: they do not. */
+export function judgePolicy(
+  {
+    caller,
+    tool,
+    prepared: { grant, tier },
+    args,
+  }: Pick<PendingCall, 'caller' | 'tool' | 'prepared' | 'args'>,
   policy: GrantPolicy,
 ): Refusal | null {
   const decision = decide(policy, caller, tool, { grant, tier, args })

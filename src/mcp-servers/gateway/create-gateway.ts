@@ -2,7 +2,7 @@ import { noPrivacy } from '../../hub/contract/hub'
 import { activationLimits } from '../../shared/config'
 import type { ToolDescription } from '../contract/tools'
 import { workspaceServer } from '../servers/workspace'
-import { callTool } from './call-tool'
+import { callTool, findRefusal } from './call-tool'
 import { decide, isGranted } from './decide'
 import type { Gateway, GatewayDeps } from './pipeline'
 import type { NamedTool, OpenConnection, RemoteCatalogue } from './registry'
@@ -40,6 +40,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
       }),
     describe: (name) => tools.get(name) ?? null,
     isGranted,
+    findRefusal: (caller, policy, call) => {
+      const tool = tools.get(call.tool)
+      return tool ? findRefusal(tool, caller, policy, call.arguments) : null
+    },
     measureFiles: (caller, policy) =>
       tools
         .all()

@@ -37,7 +37,7 @@ import {
   toIso,
 } from '../../shared/format'
 import type { AccountId } from '../../shared/ids'
-import { accountPath, activationPath, quietPath, runsPath } from '../../shared/paths'
+import { accountPath, activationPath, quietPath, runsPath, setsPath } from '../../shared/paths'
 import { TaskForm } from '../agents/task-page'
 import { formatBudgetConsequence, formatBudgetUsage } from '../budgets/budgets-page'
 import { Field } from '../form/fields'
@@ -440,6 +440,9 @@ const AgentSidebar: FC<AgentSidebarProps> = (props) => {
             </a>
             <a class="btn" href={`${accountPath(name)}/schedules`}>
               Schedules
+            </a>
+            <a class="btn" href={setsPath(name)}>
+              Test sets
             </a>
           </p>
         )}

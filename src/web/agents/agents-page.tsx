@@ -8,6 +8,7 @@ import {
   definitionErrors,
   diffFiles,
   type FileDiff,
+  heldDetail,
   requireEditor,
 } from '../../hub/agents/definition-rules'
 import { grantErrors } from '../../hub/grants/actions'
@@ -26,14 +27,16 @@ import { AccountLink } from '../parts/links'
 import { Pager, TableHead } from '../parts/lists'
 import { StatusShape } from '../parts/meter'
 import { RelativeTime } from '../parts/times'
-import { editPath, exportPath, newAgentPath, versionsPath } from './agent-paths'
+import { editPath, exportPath, heldPath, newAgentPath, versionsPath } from './agent-paths'
 import { type AgentRow, agentsShown, costDays, selectAgentList } from './agent-queries'
 import { FileDiffs, registerEditPages } from './edit-page'
+import { registerHeldPage } from './held-page'
 
 /** Registers `/agents`, `/agents/new`, and `/a/:name/edit` and `/a/:name/versions` with their forms. */
 export function registerAgentPages(app: Hono<HubEnv>): void {
   app.get('/agents', page(showAgents))
   registerEditPages(app)
+  registerHeldPage(app)
   app.get(
     '/a/:name/versions',
     page((c) => showVersions(c, null)),
@@ -90,15 +93,18 @@ async function restore(c: PageContext): Promise<Response> {
   const read = await readForm(c)
   const name = nameOf(c)
   try {
-    await restoreDefinition(c.var.context, viewer, name, {
+    const { held } = await restoreDefinition(c.var.context, viewer, name, {
       version: Number(read('version')) || 0,
       baseVersion: Number(read('base')) || 0,
     })
+    if (held) return c.redirect(heldPath(name), 303)
   } catch (error) {
-    if (toAppError(error).code !== 'CONFLICT') throw error
+    const { code, details = [], message, hint } = toAppError(error)
+    if (code !== 'CONFLICT') throw error
+    const isHeld = details.some(({ path }) => path === heldDetail)
     const problem = {
-      message: 'Somebody else saved a version since you opened this page.',
-      hint: 'Look at its changes, then restore again.',
+      message: isHeld ? message : 'Somebody else saved a version since you opened this page.',
+      hint: isHeld ? hint : 'Look at its changes, then restore again.',
     }
     return showVersions(c, problem, 409)
   }

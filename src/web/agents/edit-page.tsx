@@ -11,7 +11,6 @@ import { peopleErrors } from '../../hub/accounts/people-actions'
 import {
   type DefinitionPreview,
   previewDefinition,
-  type Saver,
   saveDefinition,
 } from '../../hub/agents/definition-actions'
 import { selectDefinition, selectVersions } from '../../hub/agents/definition-queries'
@@ -20,23 +19,29 @@ import {
   diffFiles,
   type FileDiff,
   formatTooDifferent,
+  heldDetail,
   requireCreator,
   requireEditor,
 } from '../../hub/agents/definition-rules'
+import { type HeldDefinition, selectHeld } from '../../hub/agents/held-queries'
+import type { Saver } from '../../hub/agents/hold-definition'
 import { grantErrors } from '../../hub/grants/actions'
 import { selectPolicies, toEffectivePolicy } from '../../hub/grants/queries'
-import { type HubEnv, requireViewer, toActor, toAppError } from '../../hub/http/page-entry'
+import {
+  type HubEnv,
+  readReader,
+  requireViewer,
+  toActor,
+  toAppError,
+} from '../../hub/http/page-entry'
+import { selectSets } from '../../hub/trials/set-queries'
+import { readTrialDraft } from '../../hub/trials/trial-actions'
+import type { Viewer } from '../../hub/viewers/queries'
 import type { ErrorDetail } from '../../shared/errors'
 import { formatCount, formatMoney } from '../../shared/format'
-import { accountPath } from '../../shared/paths'
+import { accountPath, trialPath } from '../../shared/paths'
 import { Checkbox, ErrorSummary, Field } from '../form/fields'
-import {
-  createForm,
-  type FormProblem,
-  type FormState,
-  toProblem,
-  toSentence,
-} from '../form/form-state'
+import { createForm, type FormProblem, type FormState, toProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, runFormOnce } from '../frame/read-form'
@@ -60,11 +65,19 @@ import {
   readDefinitionForm,
   readList,
   type SubmittedDefinition,
-  splitPlace,
   toFormState,
   unpackFiles,
 } from './agent-form'
-import { editPath, newAgentPath, versionsPath } from './agent-paths'
+import { editPath, heldPath, newAgentPath, versionsPath } from './agent-paths'
+import { ProblemList } from './problem-list'
+import {
+  type OfferedSets,
+  offerSets,
+  readSetChoice,
+  type SetChoice,
+  startTrialOf,
+  TryOnSet,
+} from './try-on-set'
 
 /** Registers `/agents/new` and `/a/:name/edit` with their forms, and the form that deletes an agent. */
 export function registerEditPages(app: Hono<HubEnv>): void {
@@ -75,7 +88,12 @@ export function registerEditPages(app: Hono<HubEnv>): void {
   )
   app.get(
     '/a/:name/edit',
-    page((c) => show(c, nameOf(c), { isForm: c.req.query('view') !== 'files' })),
+    page(async (c) =>
+      show(c, nameOf(c), {
+        ...(await readTried(c, nameOf(c))),
+        isForm: c.req.query('view') !== 'files',
+      }),
+    ),
   )
   app.post(
     '/a/:name/edit',
@@ -106,6 +124,27 @@ async function showNew(c: PageContext): Promise<Response> {
   if (!frame.viewer) throw grantErrors.signIn()
   requireCreator(frame.viewer)
   return sendPage(c, <TemplatesPage frame={frame} templates={templates} />)
+}
+
+/** Returns the draft of the trial in the address, to go on with it; nothing without one. */
+async function readTried(c: PageContext, name: string): Promise<Pick<Shown, 'files'>> {
+  const trial = c.req.query('trial')
+  if (c.req.query('held') !== undefined) return readHeldFiles(c, name)
+  if (trial === undefined) return {}
+  const { frame } = await readPage(c, {})
+  if (!frame.viewer) throw grantErrors.signIn()
+  const caller = { viewer: frame.viewer, reader: await readReader(c) }
+  return { files: await readTrialDraft(c.var.context, caller, trial, name) }
+}
+
+/** Returns the change that waits for its trial; nothing without one. */
+async function readHeldFiles(c: PageContext, name: string): Promise<Pick<Shown, 'files'>> {
+  const { frame, answers } = await readPage(c, { held: selectHeld({ name }) })
+  const { held } = answers
+  if (!frame.viewer) throw grantErrors.signIn()
+  requireEditor(frame.viewer, held?.ownerId ?? null)
+  const files = held && (await c.var.context.agents.readDefinition(name, held.etag))
+  return files ? { files } : {}
 }
 
 /** Returns a text as the name of an agent; empty when nothing of it can stand in one. */
@@ -139,6 +178,8 @@ interface Shown {
   problems?: ErrorDetail[]
   problem?: FormProblem
   isConflict?: boolean
+  /** The set on which the draft is to be tried. */
+  choice?: SetChoice
 }
 
 /** Reads what the form needs, for admins and the owner. @param name null for a new agent */
@@ -148,13 +189,23 @@ async function readEditor(c: PageContext, name: string | null, isConflict: boole
     versions: name !== null && isConflict ? selectVersions({ name }) : null,
     policies: selectPolicies({ name }),
     connections: c.var.context.models.selectConnections(),
+    held: name === null ? null : selectHeld({ name }),
+    sets: name === null ? null : selectSets({ agent: name }),
   })
-  const { definition = null, versions, policies, connections } = answers
+  const { definition = null, versions, policies, connections, held, sets } = answers
   if (!frame.viewer) throw grantErrors.signIn()
   if (name === null) requireCreator(frame.viewer)
   else requireEditor(frame.viewer, definition?.ownerId ?? null)
   if (name !== null && !definition) throw definitionErrors.notFound()
-  return { frame, definition, versions: versions ?? [], policies, connections }
+  return {
+    frame,
+    definition,
+    versions: versions ?? [],
+    policies,
+    connections,
+    held: held ?? null,
+    sets: sets ?? [],
+  }
 }
 
 /** Checks files that were submitted; saved files have been checked. */
@@ -193,7 +244,7 @@ async function show(
 ): Promise<Response> {
   const { isConflict = false, isForm = true, filled } = shown
   const { agents, clock } = c.var.context
-  const { frame, definition, versions, policies, connections } = await readEditor(
+  const { frame, definition, versions, policies, connections, held, sets } = await readEditor(
     c,
     name,
     isConflict,
@@ -208,6 +259,10 @@ async function show(
   const { base = latest } = shown
   const started = await read(versions.find(({ version }) => version === base))
   const request = facts && { current, files, facts, policies }
+  const offered =
+    definition && frame.viewer
+      ? await offerSets(c, frame.viewer, sets, files, shown.choice ?? null)
+      : null
   return sendPage(
     c,
     <EditPage
@@ -218,11 +273,13 @@ async function show(
       form={toFormState(files, fields?.agent ?? null, { ...shown, problems })}
       fields={fields}
       nameNote={shown.nameNote}
+      held={held}
       entries={facts ? agents.schedules.list(files, clock.now()) : []}
       problems={problems}
       warnings={facts?.warnings ?? []}
       isSaved={c.req.method === 'GET' && c.req.query('saved') !== undefined}
       preview={request && (await previewDefinition(c.var.context, request))}
+      offered={offered}
       conflict={started && current && { from: base, diffs: diffFiles(started, current) }}
     />,
     (problems.length > 0 || hasErrors(filled)) && status === 200 ? 422 : status,
@@ -264,29 +321,61 @@ async function submit(c: PageContext, name: string | null): Promise<Response> {
   if (action === 'files' || action === 'form') {
     return show(c, name, { files, base, isForm: action === 'form' })
   }
+  if (action === 'try') return show(c, name, { ...submitted, choice: readSetChoice(read) })
+  if (action === 'start_trial') return submitTrial(c, name, viewer, submitted, readSetChoice(read))
   if (action !== 'save') return show(c, name, submitted)
   try {
     const saved = await runFormOnce(c, viewer, 'definitions.save', () =>
       save(c, viewer, name, submitted),
     )
-    return c.redirect(name === null ? accountPath(saved) : `${editPath(saved)}?saved`, 303)
+    const { isHeld } = saved
+    if (isHeld) return c.redirect(heldPath(saved.name), 303)
+    return c.redirect(
+      name === null ? accountPath(saved.name) : `${editPath(saved.name)}?saved`,
+      303,
+    )
   } catch (error) {
     return showRejected(c, name, submitted, error)
   }
 }
 
-/** Saves a definition and returns its name. */
+/** Starts a trial of the draft and shows it; the form again with what was typed when it cannot start. */
+async function submitTrial(
+  c: PageContext,
+  name: string | null,
+  viewer: Viewer,
+  submitted: ReturnType<typeof readSubmitted>,
+  choice: SetChoice,
+): Promise<Response> {
+  try {
+    return c.redirect(trialPath(await startTrialOf(c, viewer, submitted.files, choice)), 303)
+  } catch (error) {
+    const { code, status } = toAppError(error)
+    if (!notStarted.includes(code)) throw error
+    return show(c, name, { ...toKept(submitted), choice, problem: toProblem(error) }, status)
+  }
+}
+
+const notStarted = ['CONFLICT', 'INVALID_DEFINITION', 'VALIDATION', 'NOT_FOUND', 'RATE_LIMITED']
+
+/** Returns what was typed, to be shown again as it was. */
+const toKept = ({ files, base, isForm, filled }: ReturnType<typeof readSubmitted>): Shown => ({
+  ...{ files, base },
+  ...(isForm && filled ? { filled } : { isForm: false }),
+})
+
+/** Saves a definition and returns its name, and whether it waits for a trial. */
 async function save(
   c: PageContext,
   editor: Saver,
   name: string | null,
   { files, base, allowGrants }: SubmittedDefinition,
-): Promise<string> {
+): Promise<{ name: string; isHeld: boolean }> {
   const { context } = c.var
   const options = { baseVersion: base, allowGrants }
   const target = name ?? (await readName(c, files))
-  const { name: saved } = await saveDefinition(context, editor, target, files, options)
-  return saved
+  const saved = await saveDefinition(context, editor, target, files, options)
+  return { name: saved.name, isHeld: saved.held !== null }
 }
 
 /** Returns the name in the files of a new agent. @throws INVALID_DEFINITION */
@@ -310,13 +399,14 @@ async function remove(c: PageContext): Promise<Response> {
 function showRejected(
   c: PageContext,
   name: string | null,
-  { files, base, isForm, filled }: ReturnType<typeof readSubmitted>,
+  submitted: ReturnType<typeof readSubmitted>,
   error: unknown,
 ): Promise<Response> {
   const { code, details = [], status } = toAppError(error)
-  const kept: Shown = { files, base, ...(isForm && filled ? { filled } : { isForm: false }) }
+  const kept = toKept(submitted)
   if (code === 'INVALID_DEFINITION') return show(c, name, { ...kept, problems: details }, status)
-  if (code === 'CONFLICT' && name !== null) {
+  const isHeld = details.some(({ path }) => path === heldDetail)
+  if (code === 'CONFLICT' && name !== null && !isHeld) {
     const problem = {
       message: 'Somebody else saved this definition while you edited it.',
       hint: 'Compare the changes below, then save again. Your text replaces theirs.',
@@ -349,6 +439,10 @@ interface EditPageProps {
   fields: Pick<AgentFieldsProps, 'agent' | 'models' | 'tools' | 'programs'> | null
   /** What became of the name that was typed for a new agent. */
   nameNote: string | undefined
+  /** What the draft can be tried on; null for a new agent. */
+  offered: OfferedSets | null
+  /** A change that waits for its trial. */
+  held: HeldDefinition | null
   /** The viewer has just saved the version. */
   isSaved: boolean
   /** What others changed since the author started; null without a conflict. */
@@ -377,6 +471,7 @@ const EditPage: FC<EditPageProps> = (props) => {
             {props.nameNote}
           </p>
         )}
+        <HeldNote name={name ?? ''} held={props.held} />
         {props.isSaved && (
           <p class="note" role="status">
             Saved as version {props.base}. New runs use it.
@@ -416,6 +511,15 @@ const EditPage: FC<EditPageProps> = (props) => {
     </Layout>
   )
 }
+
+/** Links to the change that waits for a trial, if there is one. */
+const HeldNote: FC<{ name: string; held: HeldDefinition | null }> = ({ name, held }) =>
+  held && (
+    <p class="note">
+      A change {held.problem ? 'did not pass' : 'waits for'} its trial.{' '}
+      <a href={heldPath(name)}>Look at the change</a>
+    </p>
+  )
 
 /** Says before saving which fields only an admin can set. */
 const AdminFields: FC<{ of: EditPageProps }> = ({ of }) => {
@@ -463,7 +567,10 @@ const fieldNotes: Readonly<Record<string, string>> = {
 }
 
 const DefinitionForm: FC<EditPageProps> = ({ frame, ...props }) => {
-  const { name, base, files, form, preview, entries, fields } = props
+  const { name, base, files, form, preview, entries, fields, offered } = props
+  const trial = name !== null && offered && (
+    <TryOnSet agent={name} files={files} offered={offered} shown={props.problems} />
+  )
   return (
     <form
       class="form wide up4"
@@ -472,6 +579,7 @@ const DefinitionForm: FC<EditPageProps> = ({ frame, ...props }) => {
     >
       <FormKey />
       <input type="hidden" name="base" value={String(base)} />
+      {offered?.promise && trial}
       {preview && (
         <PreviewBlock
           preview={preview}
@@ -482,6 +590,7 @@ const DefinitionForm: FC<EditPageProps> = ({ frame, ...props }) => {
         />
       )}
       {preview && <Actions {...props} />}
+      {preview && !offered?.promise && trial}
       {fields ? (
         <>
           <input type="hidden" name="view" value="form" />
@@ -492,6 +601,7 @@ const DefinitionForm: FC<EditPageProps> = ({ frame, ...props }) => {
         <FileFields files={files} form={form} />
       )}
       {(fields || !preview) && <Actions {...props} />}
+      {!preview && !offered?.promise && trial}
     </form>
   )
 }
@@ -826,54 +936,6 @@ const AllowGrants: FC<Omit<PreviewBlockProps, 'isNew' | 'entries'>> = ({
     )}
   </>
 )
-
-interface ProblemListProps {
-  title: string
-  files: DefinitionFiles
-  problems: readonly ErrorDetail[]
-  look: 'bad' | 'warn'
-  /** Whether the page has a field for each file. */
-  isLinked: boolean
-}
-
-/** Lists problems of a definition by file, line and field, with the text of the line. */
-export const ProblemList: FC<ProblemListProps> = ({ title, files, problems, look, isLinked }) =>
-  problems.length === 0 ? null : (
-    <section class="block" aria-label={title}>
-      <h2>{title}</h2>
-      <ul class="list tall">
-        {problems.map(({ path, message }) => {
-          const { file, line, field } = splitPlace(path)
-          const text = line === null ? undefined : files[file]?.split('\n')[line - 1]
-          return (
-            <li>
-              <p>
-                {files[file] === undefined || !isLinked ? (
-                  <code>{file}</code>
-                ) : (
-                  <a href={`#${encodeURIComponent(file)}`}>
-                    <code>{file}</code>
-                  </a>
-                )}
-                {line !== null && `, line ${line}`}
-                {field && (
-                  <>
-                    , <code>{field}</code>
-                  </>
-                )}
-                : <span class={look}>{toSentence(message)}</span>
-              </p>
-              {text !== undefined && text.trim() !== '' && (
-                <pre class="code">
-                  {line} {text}
-                </pre>
-              )}
-            </li>
-          )
-        })}
-      </ul>
-    </section>
-  )
 
 /** Shows the changed lines of files, each with a sign and a colour. */
 export const FileDiffs: FC<{ of: FileDiff[]; none: string }> = ({ of, none }) => (

@@ -9,9 +9,10 @@ import type {
   ScheduleEntry,
 } from '../../agents/contract/agents'
 import { countedRunsMax } from '../../agents/contract/definitions'
-import { readFiles, type Saver, saveDefinition } from '../../hub/agents/definition-actions'
+import { readFiles, saveDefinition } from '../../hub/agents/definition-actions'
 import { type DefinitionRow, selectDefinition } from '../../hub/agents/definition-queries'
-import { definitionErrors, requireEditor } from '../../hub/agents/definition-rules'
+import { definitionErrors, heldDetail, requireEditor } from '../../hub/agents/definition-rules'
+import type { Saver } from '../../hub/agents/hold-definition'
 import { grantErrors } from '../../hub/grants/actions'
 import { findNotGranted } from '../../hub/grants/preview'
 import { selectPolicies, toEffectivePolicy } from '../../hub/grants/queries'
@@ -36,7 +37,7 @@ import { FormKey, readForm, runFormOnce } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { AccountLink } from '../parts/links'
 import { NextRuns, RelativeTime } from '../parts/times'
-import { schedulesPath } from './agent-paths'
+import { heldPath, schedulesPath } from './agent-paths'
 import { formatRunCost, ReachNote, whereAnswersGo } from './edit-page'
 import { type LastRun, selectLastRuns, selectScheduleNames } from './schedule-queries'
 
@@ -164,11 +165,12 @@ async function save(
   }
   try {
     if (!isPreview) {
-      await runFormOnce(c, editor, 'schedules.save', async () => {
+      const { isHeld } = await runFormOnce(c, editor, 'schedules.save', async () => {
         const options = { baseVersion: base, allowGrants: [] }
-        return (await saveDefinition(context, editor, name, change(), options)).version
+        const { held } = await saveDefinition(context, editor, name, change(), options)
+        return { isHeld: held !== null }
       })
-      return c.redirect(schedulesPath(name), 303)
+      return c.redirect(isHeld ? heldPath(name) : schedulesPath(name), 303)
     }
     const checked = await agents.checkDefinition(change())
     if (!checked.ok) throw definitionErrors.invalid(name, checked.problems)
@@ -201,6 +203,10 @@ function showRejected(c: PageContext, sent: Sent, error: unknown): Promise<Respo
   const { form, edited = null, base } = sent
   const { code, details = [], status } = toAppError(error)
   if (code === 'TOO_LATE') return showGone(c, sent)
+  if (details.some(({ path }) => path === heldDetail)) {
+    const { message, hint } = toAppError(error)
+    return show(c, { form: { ...form, problem: { message, hint } }, edited }, status)
+  }
   if (code === 'CONFLICT') {
     const problem = {
       message: 'Somebody else changed the definition.',

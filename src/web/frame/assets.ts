@@ -1,6 +1,7 @@
 import type { Handler, Hono } from 'hono'
 import { declareEntry, type EntryRule, type HubEnv } from '../../hub/http/page-entry'
 import { cutText } from '../../shared/cut-text'
+import compare from '../client/compare.client.js'
 import copy from '../client/copy.client.js'
 import drafts from '../client/drafts.client.js'
 import feedScript from '../client/feed.client.js'
@@ -50,6 +51,7 @@ type AssetName =
   | 'push'
   | 'preview'
   | 'copy'
+  | 'compare'
   | 'menus'
   | 'work'
 
@@ -76,6 +78,7 @@ const sources: Record<AssetName, () => Asset> = {
   push: () => script(push),
   preview: () => script(preview),
   copy: () => script(copy),
+  compare: () => script(compare),
   menus: () => script(menus),
   work: () => script(work),
 }
@@ -145,6 +148,7 @@ function buildAssets() {
     push: publish('push'),
     preview: publish('preview'),
     copy: publish('copy'),
+    compare: publish('compare'),
     menus: publish('menus'),
     work: publish('work'),
   }

@@ -40,7 +40,7 @@ interface LayoutProps {
    */
   sheet?: 'css' | 'thread' | 'trace' | 'chart' | 'admin'
   /** Scripts in addition to the common one. */
-  scripts?: ('live' | 'feed' | 'follow' | 'passkeys' | 'push' | 'copy')[]
+  scripts?: ('live' | 'feed' | 'follow' | 'passkeys' | 'push' | 'copy' | 'compare')[]
   /** Path of the Atom feed with the same content. */
   feed?: string
   /** URL that the page goes on to at once. */

@@ -16,62 +16,78 @@ interface ActivationTableProps {
   now: number
   /** Shows the agent's name; not needed on the page of one agent. */
   hasAgent?: boolean
+  /** Id of a form with which runs that have ended are chosen, as its field `run`. */
+  chosenIn?: string | undefined
 }
 
-export const ActivationTable: FC<ActivationTableProps> = ({ rows, now, hasAgent = false }) => (
-  <table class="tbl fold">
-    <TableHead
-      columns={[
-        'Run',
-        hasAgent && 'Agent',
-        'Started',
-        'Trigger',
-        'Outcome',
-        { right: 'Duration' },
-        { right: 'Tokens' },
-        { right: 'Cost' },
-      ]}
-    />
-    <tbody>
-      {rows.map((row) => (
-        <tr data-row>
-          <td>
-            <a class="plain" href={activationPath(row.id)}>
-              <bdi>{row.postTitle ?? formatTask(row.task)}</bdi>
-            </a>
-          </td>
-          {hasAgent && (
+export const ActivationTable: FC<ActivationTableProps> = (props) => {
+  const { rows, now, hasAgent = false, chosenIn } = props
+  return (
+    <table class="tbl fold">
+      <TableHead
+        columns={[
+          'Run',
+          hasAgent && 'Agent',
+          'Started',
+          'Trigger',
+          'Outcome',
+          { right: 'Duration' },
+          { right: 'Tokens' },
+          { right: 'Cost' },
+        ]}
+      />
+      <tbody>
+        {rows.map((row) => (
+          <tr data-row>
             <td>
-              <AccountLink name={row.agentName} kind="agent" />
+              {chosenIn !== undefined && row.state === 'done' && (
+                <>
+                  <input
+                    type="checkbox"
+                    name="run"
+                    value={row.id}
+                    form={chosenIn}
+                    aria-label={`Choose ${row.postTitle ?? formatTask(row.task)}`}
+                  />{' '}
+                </>
+              )}
+              <a class="plain" href={activationPath(row.id)}>
+                <bdi>{row.postTitle ?? formatTask(row.task)}</bdi>
+              </a>
             </td>
-          )}
-          <td class="nb" data-l="Started">
-            <RelativeTime at={row.startedAt} now={now} />
-          </td>
-          <td class={row.requesters ? 'whole' : 'nb'} data-l="Trigger">
-            {formatTask(row.task)}
-            {row.requesters && row.requesters.length > 0 && ` by ${row.requesters.join(', ')}`}
-          </td>
-          <td data-l="Outcome">
-            <Outcome row={row} />
-          </td>
-          <td class="r" data-l="Duration">
-            {formatDuration((row.finishedAt ?? now) - row.startedAt)}
-          </td>
-          <td class="r" data-l="Tokens">
-            {row.state === 'done' && !isFreeRun(row) && formatCount(row.tokens)}
-          </td>
-          <td class="r" data-l="Cost">
-            {row.state === 'done' &&
-              (isFreeRun(row)
-                ? freeRunLabel
-                : formatCost(row.costMicrousd, row.isPriced, 'thread'))}
-          </td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
-)
+            {hasAgent && (
+              <td>
+                <AccountLink name={row.agentName} kind="agent" />
+              </td>
+            )}
+            <td class="nb" data-l="Started">
+              <RelativeTime at={row.startedAt} now={now} />
+            </td>
+            <td class={row.requesters ? 'whole' : 'nb'} data-l="Trigger">
+              {formatTask(row.task)}
+              {row.requesters && row.requesters.length > 0 && ` by ${row.requesters.join(', ')}`}
+            </td>
+            <td data-l="Outcome">
+              <Outcome row={row} />
+            </td>
+            <td class="r" data-l="Duration">
+              {formatDuration((row.finishedAt ?? now) - row.startedAt)}
+            </td>
+            <td class="r" data-l="Tokens">
+              {row.state === 'done' && !isFreeRun(row) && formatCount(row.tokens)}
+            </td>
+            <td class="r" data-l="Cost">
+              {row.state === 'done' &&
+                (isFreeRun(row)
+                  ? freeRunLabel
+                  : formatCost(row.costMicrousd, row.isPriced, 'thread'))}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
 
 const Outcome: FC<{ row: ActivationRow }> = ({ row }) => {
   if (row.state === 'running') return <span class="lit">running</span>

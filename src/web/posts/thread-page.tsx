@@ -30,7 +30,7 @@ import { NameList } from '../parts/lists'
 import { excerpt, Prose } from '../parts/prose'
 import { PendingApproval, type Provenance, ProvenanceLine } from '../parts/run-lines'
 import { RelativeTime } from '../parts/times'
-import { type FeedbackCounts, FeedbackForm, noFeedback, StopForm } from '../runs/run-page'
+import { canMakeCase, FeedbackForm, noFeedback, StopForm } from '../runs/run-page'
 import { ReplyComposer, type ReplyFormState } from './composer'
 import { LiveBlock, LiveTemplate, noProgress, type WorkProgress } from './live-block'
 import {
@@ -446,7 +446,7 @@ interface CommentTreeProps {
   /** The viewer's own votes by comment id. */
   votes: ReadonlyMap<string, number>
   /** What people think of the answers of runs, by the id of the run. */
-  feedback: ReadonlyMap<string, FeedbackCounts>
+  feedback: ReadonlyMap<string, FeedbackSummary>
   frame: Frame
   postId: string
   /** The reply being written, shown below its parent comment; null when there is none. */
@@ -576,6 +576,7 @@ const CommentActions: FC<
 > = (props) => {
   const { branch, frame, postId, provenance } = props
   const isGone = branch.deletedAt !== null
+  const feedback = provenance ? props.feedback.get(provenance.activationId) : undefined
   return (
     <TextActions
       viewer={frame.viewer}
@@ -599,10 +600,11 @@ const CommentActions: FC<
       {provenance?.outcome && !isGone && (
         <FeedbackForm
           viewer={frame.viewer}
+          canMakeCase={feedback !== undefined && canMakeCase(frame.viewer, feedback)}
           activationId={provenance.activationId}
           formKey={branch.id}
           agentName={branch.authorName}
-          counts={props.feedback.get(provenance.activationId) ?? noFeedback}
+          counts={feedback ?? noFeedback}
           next={withSort(commentPath(postId, branch.id), props.sort)}
         />
       )}

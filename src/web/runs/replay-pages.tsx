@@ -1,7 +1,6 @@
 import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
 import type { DefinitionFiles, Parting } from '../../agents/contract/agents'
-import { formatPayers } from '../../hub/budgets/usage-view'
 import { grantErrors } from '../../hub/grants/actions'
 import {
   type HubEnv,
@@ -14,7 +13,6 @@ import {
   cancelReplay,
   prepareReplay,
   type ReplayForm,
-  type ReplayPromise,
   type ReplayView,
   readReplay,
   startReplay,
@@ -27,21 +25,22 @@ import { createDiffBudget, diffLines, toHunks } from '../../shared/diff-lines'
 import { toWordDiff } from '../../shared/diff-words'
 import { AppError } from '../../shared/errors'
 import { formatCount, formatMoney, formatPlural, formatSpan } from '../../shared/format'
-import { renderMarkdown } from '../../shared/markdown/render-markdown'
 import { activationPath, replayPath, tryPath } from '../../shared/paths'
 import { addSkill, readDefinitionForm } from '../agents/agent-form'
-import { FileFields, ProblemList } from '../agents/edit-page'
+import { FileFields } from '../agents/edit-page'
+import { ProblemList } from '../agents/problem-list'
 import { ErrorSummary, Field } from '../form/fields'
 import { createForm, type FormProblem, toProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { AnswerText } from '../parts/answer-text'
 import { DiffText } from '../parts/diff-text'
 import { AccountLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
-import { Prose } from '../parts/prose'
 import { RelativeTime } from '../parts/times'
+import { describePromise, listRepeats, toRepeats } from './replay-promise'
 
 /** Registers the pages that try a change of an agent on one of its runs, and show what came of it. */
 export function registerReplayPages(app: Hono<HubEnv>): void {
@@ -96,7 +95,7 @@ async function submitTry(c: PageContext): Promise<Response> {
   if (read('do') !== 'start') return showTry(c, { files, repeats })
   try {
     const caller = { viewer, reader: await readReader(c) }
-    const input = { files, repeats: toRepeats(repeats) }
+    const input = { files, repeats: toRepeats(repeats, replayLimits.repeatsMax) }
     const actor = await readFormActor(c, viewer)
     const { answer } = await startReplay(c.var.context, actor, caller, id, input)
     return c.redirect(replayPath(answer.id), 303)
@@ -114,10 +113,6 @@ function withSkill(files: DefinitionFiles, name: string): Pick<Tried, 'files' | 
     ? added
     : { files, problem: { message: 'The skill was not added.', hint: added.error } }
 }
-
-/** Returns how often a draft runs; a form that was changed by hand gets the bounds. */
-const toRepeats = (text: string): number =>
-  Math.min(replayLimits.repeatsMax, Math.max(1, Math.trunc(Number(text)) || 1))
 
 async function showReplay(c: PageContext): Promise<Response> {
   const { frame } = await readPage(c, {})
@@ -202,10 +197,14 @@ const PromiseBlock: FC<TryPageProps> = ({ id, promise, repeats }) => (
       as="select"
       name="repeats"
       label="How often the draft runs"
-      options={repeatOptions}
+      options={listRepeats(replayLimits.repeatsMax)}
       hint="Models answer differently each time. The definition of the run is replayed once beside it."
     />
-    {promise.problems.length === 0 && <p class="up3">{describePromise(promise)}</p>}
+    {promise.problems.length === 0 && (
+      <p class="up3">
+        {describePromise(`It runs ${formatPlural(promise.lanes, 'time', 'times')}`, promise)}
+      </p>
+    )}
     <div class="acts up3">
       <button type="submit" class="btn go" name="do" value="start">
         Start replay
@@ -219,31 +218,6 @@ const PromiseBlock: FC<TryPageProps> = ({ id, promise, repeats }) => (
     </div>
   </section>
 )
-
-const repeatOptions = Object.fromEntries(
-  Array.from({ length: replayLimits.repeatsMax }, (_, at) => [
-    String(at + 1),
-    at === 0 ? 'once' : `${at + 1} times`,
-  ]),
-)
-
-function describePromise({ lanes, costMaxMicrousd, isPriced, tokensMax, paidBy }: ReplayPromise) {
-  const tokens = `${formatCount(tokensMax)} tokens`
-  const most =
-    isPriced && costMaxMicrousd > 0
-      ? `${formatMoney(costMaxMicrousd, 'trace')} or ${tokens}`
-      : tokens
-  const cost = isPriced && costMaxMicrousd === 0 ? ', costs nothing,' : ''
-  const what = `It runs ${formatPlural(lanes, 'time', 'times')}${cost} and takes at most ${most}.`
-  const left = paidBy.flatMap(({ scope, name, leftMicrousd }) =>
-    leftMicrousd === null
-      ? []
-      : [`${formatPayers([{ scope, name }])} (${formatMoney(leftMicrousd, 'budget')} left)`],
-  )
-  const others = formatPayers(paidBy.filter(({ leftMicrousd }) => leftMicrousd === null))
-  const payers = [...left, ...(others === '' ? [] : [others])].join(', ')
-  return payers === '' ? what : `${what} Budgets that pay: ${payers}.`
-}
 
 const statusNames: Record<ReplayStatus, string> = {
   queued: 'waits',
@@ -469,23 +443,13 @@ const Answers: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => {
         {done.map((lane) => (
           <div>
             <h3>{nameLane(lane, lanes)}</h3>
-            {lane.answer === '' ? (
-              <p class="meta">No answer.</p>
-            ) : (
-              <Prose
-                of={{ html: renderMarkdown(lane.answer).html, content: lane.answer }}
-                knownNames={noNames}
-              />
-            )}
+            <AnswerText of={lane.answer} />
           </div>
         ))}
       </div>
     </section>
   )
 }
-
-/** Names in answers that nobody posted are no links. */
-const noNames: ReadonlySet<string> = new Set()
 
 const AnswerDiff: FC<{ before: string; after: string }> = ({ before, after }) => {
   if (before === after) return <p class="up2">The answers are the same.</p>

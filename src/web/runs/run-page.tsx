@@ -1,6 +1,7 @@
 import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
 import type { RunLogProblem } from '../../agents/contract/agents'
+import { canEditAgent } from '../../hub/agents/definition-rules'
 import { openAsAdmin, openingReason } from '../../hub/communities/opening-actions'
 import {
   type HubEnv,
@@ -49,6 +50,7 @@ import {
   formatShare,
   formatSpan,
 } from '../../shared/format'
+import type { AccountId } from '../../shared/ids'
 import { activationPath, commentPath, pastPostPath, postPath, tryPath } from '../../shared/paths'
 import { ErrorSummary, Field } from '../form/fields'
 import {
@@ -218,7 +220,6 @@ interface ActivationPageProps extends ReplyBlockProps {
   patches: Map<number, string>
   /** Why a stored trace cannot be read; null when it can, or when none is stored. */
   logProblem: RunLogProblem | null
-  access: TraceAccess
   /** What a running agent does right now, as text for people. */
   doing: string | null
   /** Whom the run is private to; empty unless the viewer is an admin who has to open it. */
@@ -584,6 +585,7 @@ interface ReplyBlockProps {
   feedbackForm: FeedbackFormState | null
   /** Whether the viewer may see feedback and give it. */
   isShown: boolean
+  access: TraceAccess
 }
 
 const toNameSet = (requesters: Requester[]): ReadonlySet<string> =>
@@ -634,13 +636,18 @@ const toCounts = (rows: FeedbackRow[]): FeedbackCounts => {
   }
 }
 
-const FeedbackSection: FC<ReplyBlockProps> = ({ frame, activation, feedback, feedbackForm }) => {
+const FeedbackSection: FC<ReplyBlockProps> = (props) => {
+  const { frame, activation, feedback, feedbackForm } = props
   if (frame.viewer === null && feedback.length === 0) return null
   return (
     <section class="block" id="feedback" aria-labelledby="feedback-heading">
       <h2 id="feedback-heading">Feedback</h2>
       <FeedbackForm
         viewer={frame.viewer}
+        canMakeCase={
+          props.access === 'all' &&
+          canMakeCase(frame.viewer, { ...toCounts(feedback), ownerId: activation.ownerId })
+        }
         activationId={activation.id}
         formKey={activation.id}
         agentName={activation.agentName}
@@ -759,7 +766,7 @@ const feedbackForm: FormDefinition<FeedbackField> = {
 }
 
 /** Counts of the feedback on a run, and the viewer's own. */
-export interface FeedbackCounts {
+interface FeedbackCounts {
   up: number
   down: number
   /** Null without own feedback. */
@@ -775,6 +782,8 @@ const formatFeedback = ({ up, down }: Pick<FeedbackCounts, 'up' | 'down'>): stri
 
 interface FeedbackFormProps {
   viewer: PageViewer | null
+  /** Whether the viewer can make a test case of the run. */
+  canMakeCase: boolean
   activationId: string
   /** Names the form on the page: the run, or its comment in a thread. */
   formKey: string
@@ -840,9 +849,26 @@ export const FeedbackForm: FC<FeedbackFormProps> = (props) => {
           )}
         </div>
       </form>
+      {props.canMakeCase && <MakeCase activationId={activationId} />}
     </details>
   )
 }
+
+/** Whether a viewer can make a test case of a run that somebody rated as bad: whoever may edit its agent. */
+export const canMakeCase = (
+  viewer: PageViewer | null,
+  { ownerId, down }: { ownerId: AccountId | null; down: number },
+): boolean =>
+  viewer !== null && viewer.kind !== 'agent' && down > 0 && canEditAgent(viewer, ownerId)
+
+/** The button that adds a run to the bad answers of its agent. */
+const MakeCase: FC<{ activationId: string }> = ({ activationId }) => (
+  <form class="up3" method="post" action={`${activationPath(activationId)}/case`}>
+    <button type="submit" class="btn">
+      Make a test case
+    </button>
+  </form>
+)
 
 /** Lists what people noted about answers; feedback without a note is counted elsewhere. */
 export const FeedbackList: FC<{ rows: FeedbackRow[]; now: number; hasRun?: boolean }> = (props) => {

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
+import { canCreateAgents } from '../../hub/agents/definition-rules'
 import { type HubEnv, readReader, requireViewer, toActor } from '../../hub/http/page-entry'
 import { deleteView, runViewInput, saveView } from '../../hub/runs/actions'
 import {
@@ -14,10 +15,13 @@ import {
   splitRuns,
 } from '../../hub/runs/list-queries'
 import { outcomeOptions } from '../../hub/runs/run-labels'
-import { runLists } from '../../shared/config'
+import { addRuns } from '../../hub/trials/set-actions'
+import { setInput } from '../../hub/trials/set-inputs'
+import { selectSetNames } from '../../hub/trials/set-queries'
+import { runLists, trialLimits } from '../../shared/config'
 import { decodeKeyset, encodeCursor } from '../../shared/cursor'
 import { formatCost, formatCount, formatExact, toIso } from '../../shared/format'
-import { runsPath } from '../../shared/paths'
+import { runsPath, setPath } from '../../shared/paths'
 import { readFilter, requireFilter } from '../audit/audit-page'
 import { ErrorSummary, Field } from '../form/fields'
 import {
@@ -32,10 +36,10 @@ import {
 } from '../form/form-state'
 import type { Frame, PageViewer } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { readForm } from '../frame/read-form'
+import { readFields, readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendCsv, sendPage } from '../frame/send-page'
 import { formatCsv } from '../parts/csv'
-import { EmptyList, Pager } from '../parts/lists'
+import { EmptyList, Pager, Suggestions } from '../parts/lists'
 import { Icon } from '../parts/meter'
 import { ActivationTable } from '../parts/run-lines'
 
@@ -43,14 +47,21 @@ import { ActivationTable } from '../parts/run-lines'
 export function registerRunPages(app: Hono<HubEnv>): void {
   app.get(
     '/runs',
-    page((c) => showRuns(c, emptyRunView)),
+    page((c) => showRuns(c)),
   )
   app.get('/runs.csv', page(downloadRuns))
+  app.post('/runs/sets', page(submitRuns))
   app.post('/runs/views', page(saveRunView))
   app.post('/runs/views/delete', page(deleteRunView))
 }
 
-async function showRuns(c: PageContext, viewForm: RunViewFormState, status = 200) {
+/** Forms of the page that were sent and rejected. */
+interface RunForms {
+  viewForm?: RunViewFormState
+  chosenForm?: FormState<'set'>
+}
+
+async function showRuns(c: PageContext, forms: RunForms = {}, status = 200) {
   const { filter, ...read } = readFilter(c, runFilterFields, runFilterForm)
   const reader = await readReader(c)
   const before = decodeKeyset('/runs', c.req.query('cursor'))
@@ -58,13 +69,16 @@ async function showRuns(c: PageContext, viewForm: RunViewFormState, status = 200
   const { frame, answers } = await readPage(c, {
     ...runListStatements({ ...filter, reader, before, limit: runLists.pageDefault + 1 }, hasTotals),
     views: selectRunViews({ reader }),
+    setNames: selectSetNames({ reader }),
   })
   const { page: rows, next } = splitRuns(answers.rows, answers.edge, runLists.pageDefault)
-  const { totals, totalsEdge, views } = answers
+  const { totals, totalsEdge, views, setNames } = answers
+  const { viewForm = emptyRunView, chosenForm = createForm({ set: '' }) } = forms
   return sendPage(
     c,
     <RunsPage
-      {...{ frame, rows, totals, totalsEdge, views, viewForm, ...read }}
+      {...{ frame, rows, totals, totalsEdge, views, viewForm, chosenForm, ...read }}
+      setNames={setNames.map(({ name }) => name)}
       next={next && encodeCursor('/runs', next)}
     />,
     read.problem ? 400 : status,
@@ -82,15 +96,34 @@ async function downloadRuns(c: PageContext): Promise<Response> {
 async function saveRunView(c: PageContext): Promise<Response> {
   const viewer = await requireViewer(c, 'write', { isWriting: false })
   const read = readFormWith(runViewInput, await readForm(c), runViewForm)
-  if (!read.isValid) return showRuns(c, read.form, 400)
+  if (!read.isValid) return showRuns(c, { viewForm: read.form }, 400)
   const { name, query } = read.value
   try {
     await saveView(c.var.context, toActor(viewer, null), { name, query: toFilterQuery(query) })
   } catch (error) {
     const { form, status } = rejectForm(runViewForm, read.form, error)
-    return showRuns(c, form, status)
+    return showRuns(c, { viewForm: form }, status)
   }
   return c.redirect(runsPath(toFilterQuery(query)), 303)
+}
+
+/** Adds the chosen runs to a set of their agent, which is created when there is none of that name. */
+async function submitRuns(c: PageContext): Promise<Response> {
+  const viewer = await requireViewer(c, 'write')
+  const form = await readFields(c)
+  const runs = form.getAll('run').filter((id) => typeof id === 'string')
+  const read = readFormWith(chosenInput, await readForm(c), chosenForm)
+  if (!read.isValid) return showRuns(c, { chosenForm: read.form }, 400)
+  try {
+    const caller = { viewer, reader: await readReader(c) }
+    const actor = toActor(viewer, null)
+    const given = { runs, name: read.value.set }
+    const { setId } = await addRuns(c.var.context, actor, caller, given)
+    return c.redirect(setPath(setId), 303)
+  } catch (error) {
+    const { form: rejected, status } = rejectForm(chosenForm, read.form, error)
+    return showRuns(c, { chosenForm: rejected }, status)
+  }
 }
 
 async function deleteRunView(c: PageContext): Promise<Response> {
@@ -125,6 +158,9 @@ interface RunsPageProps {
   next: string | null
   problem: FormProblem | null
   viewForm: RunViewFormState
+  chosenForm: FormState<'set'>
+  /** Of the agents that the viewer may edit. */
+  setNames: string[]
 }
 
 /** Lists runs, with the totals of the filter if they were asked for. */
@@ -173,13 +209,64 @@ const RunsPage: FC<RunsPageProps> = (props) => {
         </EmptyList>
       ) : (
         <div class="up4">
-          <ActivationTable rows={rows} now={frame.now} hasAgent />
+          <ActivationTable
+            rows={rows}
+            now={frame.now}
+            hasAgent
+            chosenIn={canChoose(frame.viewer) ? chosenFormId : undefined}
+          />
         </div>
       )}
+      {rows.length > 0 && canChoose(frame.viewer) && <AddToSet {...props} />}
       <Pager href={next && `/runs?${query}${query && '&'}cursor=${next}`}>Older runs</Pager>
     </Layout>
   )
 }
+
+const chosenFormId = 'choose'
+
+/** Sets are for people who can own agents. */
+const canChoose = (viewer: PageViewer | null): boolean =>
+  viewer !== null && viewer.kind !== 'agent' && canCreateAgents(viewer)
+
+const chosenInput = setInput.transform(({ name }) => ({ set: name }))
+
+/** The form that adds chosen runs to a set. */
+const chosenForm: FormDefinition<'set'> = {
+  rejected: 'The runs were not added.',
+  fields: { set: { path: 'name', message: describeText('The name', trialLimits.nameCharsMax) } },
+}
+
+/** The form that adds the runs which are chosen in the table to a set of their agent. */
+const AddToSet: FC<RunsPageProps> = ({ query, chosenForm: form, setNames }) => (
+  <section class="block" aria-labelledby="choose-heading">
+    <h2 id="choose-heading">Add to set</h2>
+    <ErrorSummary problem={form.problem} />
+    <form
+      class="form up3"
+      id={chosenFormId}
+      method="post"
+      action={`/runs/sets${query && `?${query}`}`}
+    >
+      <Field
+        form={form}
+        name="set"
+        label="Set"
+        list="set-names"
+        required
+        maxlength={trialLimits.nameCharsMax}
+        autocomplete="off"
+        hint="Choose runs of one agent above. A set that does not exist is created."
+      />
+      <Suggestions id="set-names" names={setNames} />
+      <div>
+        <button type="submit" class="btn">
+          Add to set
+        </button>
+      </div>
+    </form>
+  </section>
+)
 
 const Totals: FC<{ totals: RunTotals; edge: Edge | undefined }> = ({ totals, edge }) => (
   <>
@@ -212,12 +299,14 @@ const Totals: FC<{ totals: RunTotals; edge: Edge | undefined }> = ({ totals, edg
 
 /** Fields of the filter, in the order of the page; those after the first two stand behind a click. */
 const runFilterFields = [
-  ...(['agent', 'outcome', 'requester', 'text'] as const),
+  ...(['agent', 'outcome', 'requester', 'text', 'rating'] as const),
   ...(['cost_from', 'tokens_from', 'since', 'until'] as const),
 ]
 
 /** The values of the filter form; '' for empty fields. */
 type RunFilterValues = Typed<(typeof runFilterFields)[number]>
+
+const ratingOptions = { '': 'Any', good: 'Good answer', bad: 'Bad answer' }
 
 const RunFilterForm: FC<{ typed: RunFilterValues }> = ({ typed }) => {
   const form = createForm(typed)
@@ -239,6 +328,7 @@ const RunFilterForm: FC<{ typed: RunFilterValues }> = ({ typed }) => {
             placeholder="Contains"
             maxlength={runLists.textCharsMax}
           />
+          <Field form={form} as="select" name="rating" label="Rating" options={ratingOptions} />
           <Field
             {...text}
             name="cost_from"

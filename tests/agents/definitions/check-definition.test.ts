@@ -71,6 +71,7 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
       followsThreads: true,
       exploration: null,
       readsProviders: false,
+      trial: null,
       adminFields: [],
       schedules: [],
       writing: {

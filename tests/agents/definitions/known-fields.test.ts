@@ -45,6 +45,7 @@ test('D1: every example is valid as it is written', () => {
     const example = parse(formatExample(path))
     const [entry] = example.behavior?.schedule ?? []
     if (entry) Object.assign(entry, { cron: '@daily', task: 'Count', ...entry })
+    if (path.startsWith('trial.')) example.trial.set ??= 'Bad answers'
     if (path.startsWith('workspace.')) example.workspace.repository ??= 'github:octo/parser'
     const parsed = configSchema.safeParse({ name: 'scout', ...example })
     expect(parsed.success, `${path}: ${parsed.error?.message}`).toBe(true)

@@ -69,6 +69,8 @@ export class LaneWorld {
   readonly points: string[] = []
   killAt: number | null = null
   isCancelled = false
+  /** Why the lane cannot run any more. */
+  problem: string | null = null
   /** Fails as often, each before it has done anything. */
   failures = { open: 0, finish: 0 }
   lane: LaneShell | null = null
@@ -217,6 +219,7 @@ export class LaneWorld {
     const loaded = this.#recorded.find((event) => event.type === 'loaded')
     return {
       replayId: 'replay' as ReplayId,
+      isAsThen: true,
       lane: draft ? 'candidate' : 'baseline',
       sample: 1,
       observed: {
@@ -229,6 +232,7 @@ export class LaneWorld {
       draft: draft ?? null,
       by: mira,
       policy: this.#setup.policy ?? { requested: [], allowed: ['*'], denied: [] },
+      problem: this.problem,
       costMaxMicrousd,
     }
   }
@@ -279,7 +283,7 @@ export class LaneWorld {
   }
 
   async #stop(type: 'cancel_requested' | 'time_ran_out'): Promise<never> {
-    if (type === 'cancel_requested') this.lane?.cancel()
+    if (type === 'cancel_requested') void this.lane?.cancel()
     else {
       this.#offset += 10 * 3_600_000
       void this.lane?.alarm()

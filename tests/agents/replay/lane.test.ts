@@ -82,6 +82,21 @@ describe('P2: a call of a lane is answered from the first that can', () => {
     expect(result.incomplete).toBeNull()
   })
 
+  test('of several recorded answers to the same call each comes in its turn', async () => {
+    const look: [string, string] = ['look', '{"n":0}']
+    const { record: stored, world } = await record({ script: () => asking(look, look) })
+    const parsed = JSON.parse(stored)
+    const returned = parsed.events.filter(({ type }: LoopEvent) => type === 'tool_returned')
+    for (const [at, event] of returned.entries()) event.text = `Answer ${at + 1}.`
+    const lane = new LaneWorld({
+      ...{ record: JSON.stringify(parsed), definition: world.define('first'), tools: gateway },
+      script: asking(look, look, look),
+    })
+    const { calls } = await inObject((state) => lane.run(state))
+    expect(results(lane.ended)).toEqual(['Answer 1.', 'Answer 2.', 'Answer 2.'])
+    expect(calls.map(({ isRepeated }) => isRepeated)).toEqual([false, false, true])
+  })
+
   test('the hub answers as of the time of the run, for the lane', async () => {
     const { lane, events, result } = await runLane(looked, { script: asking(['hub_search']) })
     const loadedAt = events.find(({ type }) => type === 'loaded')?.at
@@ -202,9 +217,31 @@ describe('a draft changes what it says, and nothing else', () => {
     const { lane } = await runLane(looked, {
       draft: draftOf(),
       script: asking(['look', '{"n":0}']),
-      tools: { ...gateway, list: () => [] },
+      tools: { ...gateway, findRefusal: (_caller, _policy, { tool }) => `Error: no ${tool}.` },
     })
-    expect(results(lane.ended)).toEqual(['Error: look is not granted.'])
+    expect(results(lane.ended)).toEqual(['Error: no look.'])
+  })
+
+  test('so is a call that its blocked patterns match, and no other', async () => {
+    const findRefusal: ToolApi['findRefusal'] = ({ toolRestrictions }, _policy, each) => {
+      const blocked = toolRestrictions?.blockedPatterns ?? []
+      return blocked.some((pattern) => each.arguments.includes(pattern)) ? 'Error: blocked.' : null
+    }
+    const play: Play = { script: inTurn(call('look', 'look'), say('In March.')) }
+    const { lane } = await runLane(play, {
+      draft: {
+        ...draftOf(),
+        'config.yaml': config().replace('grants', `tools: { blocked_patterns: ['"n":1'] }, grants`),
+      },
+      script: asking(['look', '{"n":0}'], ['look', '{"n":1}']),
+      tools: { ...gateway, findRefusal },
+    })
+    const [recorded, blocked] = results(lane.ended)
+    expect(blocked).toBe('Error: blocked.')
+    expect(recorded).not.toBe(blocked)
+    const own = await runLane(play, { tools: { ...gateway, findRefusal: () => 'Error: blocked.' } })
+    // what the run's own definition called, it called
+    expect(results(own.lane.ended)).not.toContain('Error: blocked.')
   })
 
   test('a coding agent is not run', async () => {
@@ -215,6 +252,60 @@ describe('a draft changes what it says, and nothing else', () => {
   test('an invalid draft says what is wrong with it', async () => {
     const { result } = await runLane(looked, { draft: { 'config.yaml': 'name: [' } })
     expect(result.error?.message).toContain('draft')
+  })
+})
+
+describe('P1: a lane whose run read a text that is gone since', () => {
+  test('calls no model, and says why it is incomplete', async () => {
+    const { record: stored, world } = await record(looked)
+    const lane = new LaneWorld({ record: stored, definition: world.define('first') })
+    lane.problem = 'A text was deleted.'
+    const result = await inObject((state) => lane.run(state))
+    expect(lane.asked).toEqual([])
+    expect(lane.renewals).toEqual([])
+    expect(result).toMatchObject({
+      outcome: 'failed',
+      incomplete: 'A text was deleted.',
+      record: '',
+    })
+  })
+
+  test('calls none any more after it was stopped, and keeps no record', async () => {
+    const { record: stored, world } = await record(looked)
+    const lane: LaneWorld = new LaneWorld({
+      record: stored,
+      definition: world.define('first'),
+      script: () => {
+        lane.problem = 'A text was deleted.'
+        return call('look')
+      },
+    })
+    const whole = ['open', 'renew', 'model'].flatMap((name) => [`${name}.before`, `${name}.after`])
+    lane.killAt = whole.length
+    const result = await inObject((state) => lane.run(state))
+    expect(lane.points.slice(0, whole.length)).toEqual(whole)
+    expect(lane.asked).toHaveLength(1)
+    expect(result).toMatchObject({
+      outcome: 'failed',
+      incomplete: 'A text was deleted.',
+      record: '',
+    })
+    expect(result.answer).toBe('')
+    expect(result.usage).toHaveLength(1)
+  })
+})
+
+test('P11: a lane that could not start when it was woken starts when it is woken again', async () => {
+  const { record: stored, world } = await record(looked)
+  const lane = new LaneWorld({ record: stored, definition: world.define('first') })
+  await inObject(async (state) => {
+    const shell = lane.boot(state)
+    lane.isCancelled = true
+    await shell.wake('lane-1' as never)
+    expect(lane.asked).toEqual([])
+    lane.isCancelled = false
+    await shell.wake('lane-1' as never)
+    await expect.poll(() => lane.results.length).toBe(1)
   })
 })
 

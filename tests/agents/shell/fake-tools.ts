@@ -59,6 +59,7 @@ export const createTools = (more: readonly string[]): ToolApi => ({
   }),
   listInstructions: () => [],
   isGranted: () => true,
+  findRefusal: () => null,
   measureFiles: () => null,
   endRun: async () => {},
   call: () => new Promise<never>(() => {}),

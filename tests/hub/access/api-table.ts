@@ -9,7 +9,9 @@ import { peopleTable } from './people-table'
 import { placeRows } from './place-table'
 import { runnerApiRows } from './runner-table'
 import { runApiRows } from './runs-table'
+import { setRows } from './sets-table'
 import { approvalRows } from './standing-rule-table'
+import { trialRows } from './trials-table'
 import { triggerRows } from './trigger-table'
 import { webhookRows } from './webhook-table'
 
@@ -269,6 +271,8 @@ export const apiTable: Table = {
   // Every run can be inspected; what stands in it is redacted for those who may not see it (M9).
   'GET /activations': { expect: 'read' },
   ...runApiRows,
+  ...trialRows,
+  ...setRows,
   'GET /activations/:id': {
     expect: 'read',
     send: (world) => ({ path: `/activations/${world.activationId}` }),

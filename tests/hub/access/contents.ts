@@ -41,6 +41,7 @@ export const definitionFacts = (name: string, etag: string): DefinitionFacts => 
     activationTokensMax: 100_000,
     runCostMaxMicrousd: 0,
     isOffline: true,
+    trial: null,
     adminFields: [],
     grants: ['hub:read', 'hub:write'],
   },

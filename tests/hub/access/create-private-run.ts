@@ -49,6 +49,43 @@ export async function createReplay(agentId: string, requesterId: string): Promis
   return id
 }
 
+/** Creates a set of runs of an agent, and returns its id. */
+export async function createSet(agentId: string, creatorId: string): Promise<string> {
+  const id = `set-${++count}`
+  await env.DB.prepare(
+    'INSERT INTO case_sets (id, agent_id, name, created_by, created_at) VALUES (?1, ?2, ?1, ?3, 1)',
+  )
+    .bind(id, agentId, creatorId)
+    .run()
+  return id
+}
+
+/** Returns the name of a set that can be created: an agent has so many at most. */
+export async function makeRoomForSet(): Promise<string> {
+  const free = 'id NOT IN (SELECT set_id FROM trials)'
+  await env.DB.batch([
+    env.DB.prepare(`DELETE FROM cases WHERE set_id IN (SELECT id FROM case_sets WHERE ${free})`),
+    env.DB.prepare(`DELETE FROM case_sets WHERE ${free}`),
+  ])
+  return `Set ${++count}`
+}
+
+/** Creates a case of a run of the agent in a set, and returns its id. */
+export async function createCase(
+  setId: string,
+  agentId: string,
+  creatorId: string,
+): Promise<string> {
+  const run = await createPublicRun(agentId, creatorId)
+  const id = `case-${run}`
+  await env.DB.prepare(
+    'INSERT INTO cases (id, set_id, activation_id, created_by, created_at) VALUES (?, ?, ?, ?, 1)',
+  )
+    .bind(id, setId, run, creatorId)
+    .run()
+  return id
+}
+
 interface OwnRun {
   agentId: string
   requesterId: string

@@ -19,14 +19,18 @@ import { createModeration } from './create-moderation'
 import { createPeople } from './create-people'
 import { createPlaces } from './create-places'
 import {
+  createCase,
   createOwnAccountRun,
   createPrivateRun,
   createPublicRun,
   createReplay,
+  createSet,
+  makeRoomForSet,
 } from './create-private-run'
 import { createRules } from './create-rules'
 import { createRunners } from './create-runners'
 import { createServices } from './create-services'
+import { createOpenTrial, createTrial } from './create-trial'
 import { createWaysToSignIn } from './create-ways-to-sign-in'
 import { createRequesters, type Member } from './requesters'
 
@@ -317,6 +321,15 @@ export async function createWorld() {
     newPrivateRun: () => createPrivateRun(scout.id, piet.id),
     newPublicRun: () => createPublicRun(scout.id, piet.id),
     newReplay: () => createReplay(scout.id, piet.id),
+    newTrial: () => createTrial(tit.id, olga.id),
+    newOpenTrial: () => createOpenTrial(tit.id, olga.id),
+    newRunOf: (agentId: string) => createPublicRun(agentId, olga.id),
+    newSet: () => createSet(tit.id, olga.id),
+    newSetName: makeRoomForSet,
+    newCase: async () => {
+      const setId = await createSet(tit.id, olga.id)
+      return { id: await createCase(setId, tit.id, olga.id), setId }
+    },
     ...{ call, callModule, findAsset },
   }
 }

@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers'
 import type { Table } from './cells'
 import { definitionFiles } from './contents'
 import type { World } from './create-world'
@@ -18,6 +19,20 @@ const readBase = async (world: World): Promise<string> => {
 const owned = { files: definitionFiles('tit-1') }
 const daily = { do: 'save', cron: '@daily', timezone: 'UTC' }
 const fact = { id: '1', change: 'delete_fact' }
+
+/** Lets a change of the agent that olga owns wait for a trial that could not start. */
+async function holdChange(world: World): Promise<string> {
+  const { definition } = await world.call('/agents/tit-1/definition', { key: world.olga.key })
+  await env.DB.prepare(
+    `INSERT INTO held_definitions (agent_id, etag, base_version, saved_by, saved_at, gate, problem)
+     SELECT a.id, g.definition_etag, ?, a.owner_id, 0, '{"set":"all","worseMax":0,"costChangeMax":null,"repeats":1}', 'no set'
+     FROM accounts a JOIN agents g ON g.account_id = a.id WHERE a.name = 'tit-1'
+     ON CONFLICT (agent_id) DO UPDATE SET etag = excluded.etag, base_version = excluded.base_version`,
+  )
+    .bind(definition.version)
+    .run()
+  return definition.etag
+}
 
 /** Definitions in the API, and what agents know. */
 export const definitionRows: Table = {
@@ -43,6 +58,19 @@ export const definitionRows: Table = {
   'POST /agents/:name/definition/restore (owned)': {
     expect: 'ownerOrAdminWrite',
     send: () => ({ path: '/agents/tit-1/definition/restore', body: { version: 1 } }),
+  },
+  'POST /agents/:name/definition/held/apply': {
+    expect: 'admin',
+    send: async (world) => {
+      const body = { etag: await holdChange(world), reason: 'It is urgent.' }
+      return { path: '/agents/tit-1/definition/held/apply', body }
+    },
+  },
+  'DELETE /agents/:name/definition/held': {
+    expect: 'ownerOrAdminWrite',
+    send: async (world) => {
+      return { path: `/agents/tit-1/definition/held?etag=${await holdChange(world)}` }
+    },
   },
   'DELETE /accounts/:name (owned)': {
     expect: 'ownerOrAdminWrite',
@@ -122,6 +150,20 @@ export const definitionPageRows: Table = {
   'POST /a/:name/edit (owned)': {
     expect: 'ownerOrAdminWrite',
     send: async (world) => form('/a/tit-1/edit', definitionForm('tit-1', await readBase(world))),
+  },
+  'GET /a/:name/held': { expect: 'ownerOrAdminRead', send: () => ({ path: '/a/tit-1/held' }) },
+  'POST /a/:name/held/apply': {
+    expect: 'admin',
+    send: async (world) => {
+      const etag = await holdChange(world)
+      return form('/a/tit-1/held/apply', { etag, reason: 'It is urgent.' })
+    },
+  },
+  'POST /a/:name/held/discard': {
+    expect: 'ownerOrAdminWrite',
+    send: async (world) => {
+      return form('/a/tit-1/held/discard', { etag: await holdChange(world) })
+    },
   },
   'POST /a/:name/delete': {
     expect: 'ownerOrAdminWrite',

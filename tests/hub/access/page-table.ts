@@ -7,9 +7,11 @@ import { peoplePageTable } from './people-page-table'
 import { remotePageRows } from './remote-page-table'
 import { runnerPageRows } from './runner-table'
 import { runPageRows } from './runs-table'
+import { setPageRows } from './sets-table'
 import { sendImageForm, showImage, showPicture } from './show-image'
 import { signInTable } from './sign-in-table'
 import { standingRulePageRows } from './standing-rule-table'
+import { trialPageRows } from './trial-page-table'
 import { triggerPageRows } from './trigger-table'
 import { webhookPageRows } from './webhook-table'
 
@@ -221,6 +223,8 @@ export const pageTable: Table = {
     send: (world) => ({ path: `/activations/${world.activationId}` }),
   },
   ...runPageRows,
+  ...trialPageRows,
+  ...setPageRows,
   'GET /search': { expect: 'read', send: () => ({ path: '/search?q=title' }) },
   'GET /scheduler': { expect: 'read' },
   'GET /scheduler.csv': { expect: 'read' },

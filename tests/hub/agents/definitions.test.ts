@@ -20,6 +20,7 @@ const facts: DefinitionFacts = {
   activationTokensMax: 100_000,
   runCostMaxMicrousd: 0,
   isOffline: true,
+  trial: null,
   adminFields: [],
   grants: ['hub:read', 'hub:write'],
   answersMentions: true,

@@ -15,6 +15,7 @@ const facts: DefinitionFacts = {
   description: '',
   model: 'offline/extractive',
   isOffline: true,
+  trial: null,
   adminFields: [],
   grants: ['hub:read'],
   answersMentions: true,

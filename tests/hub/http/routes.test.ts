@@ -45,8 +45,14 @@ test.each(withParams)('unknown ids return 404, never 500: $method $path', async 
     '/accounts/:name/bans': { kind: 'mute', reason: 'x' },
     '/communities/:name/bans': { kind: 'mute', reason: 'x', account: 'x' },
     '/agents/:name/definition/restore': { version: 1 },
+    '/agents/:name/definition/held/apply': { etag: 'x', reason: 'x' },
     '/budgets/:id': { limit_microusd: 1 },
     '/bans/:id/appeal': { text: 'x' },
+    '/agents/:name/sets': { name: 'x' },
+    '/sets/:id/cases': { activation_id: 'x' },
+    '/sets/:id/trials': { files: { 'config.yaml': 'x' } },
+    '/sets/:id/trials/preview': { files: { 'config.yaml': 'x' } },
+    '/trials/:id/cases/:case_id/verdict': { says: 'same' },
     '/runners/:id': { is_draining: true },
     '/agents/:name/knowledge/facts/:id': { text: 'x' },
     '/agents/:name/private/share': { kind: 'fact', id: 1 },
@@ -56,6 +62,7 @@ test.each(withParams)('unknown ids return 404, never 500: $method $path', async 
   const queries: Record<string, string> = {
     'delete /accounts/:name': '?words=keep',
     'delete /agents/:name/knowledge/files': '?path=x',
+    'delete /agents/:name/definition/held': '?etag=x',
   }
   const query = queries[`${route.method} ${route.path}`] ?? ''
   const known = route.body instanceof z.ZodObject ? Object.keys(route.body.shape) : []

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import type { DefinitionFacts } from '../../../src/agents/contract/agents'
-import type { LaneRenewal, LaneResult, Usage } from '../../../src/hub/contract/hub'
+import type { LaneOrder, LaneRenewal, LaneResult, Usage } from '../../../src/hub/contract/hub'
 import type { ActivationId } from '../../../src/shared/ids'
 import { adminKey } from '../create-test-hub'
 import { createOffice } from '../runs/create-office'
@@ -30,6 +30,7 @@ export const factsOf = (fields: Partial<DefinitionFacts> = {}): DefinitionFacts 
   callFloor: { microusd: 10, tokens: 1 },
   callWant: { microusd: 100, tokens: 10 },
   budget: { costPerDayMicrousd: null },
+  trial: null,
   adminFields: [],
   etag: 'etag',
   warnings: [],
@@ -73,7 +74,12 @@ export async function createReplays() {
       replayId,
     )
 
-  const open = (laneId: ActivationId) => hubApi.openLane(laneId, hub.clock.now())
+  /** Opens a lane that runs a definition. */
+  const open = async (laneId: ActivationId): Promise<LaneOrder | null> => {
+    const order = await hubApi.openLane(laneId, hub.clock.now())
+    if (order?.lane === 'judge') throw new Error('a lane that compares')
+    return order
+  }
 
   const renew = (laneId: ActivationId, usage: Usage[] = [], fields: Partial<LaneRenewal> = {}) =>
     hubApi.renewLane({

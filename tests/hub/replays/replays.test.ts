@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { isGranted } from '../../../src/mcp-servers/gateway/decide'
 import type { ActivationId, PostId } from '../../../src/shared/ids'
 import { adminKey } from '../create-test-hub'
 import { usageOf } from '../runs/create-office'
@@ -77,6 +78,7 @@ describe('a replay', () => {
           step: 1,
           tool: 'hub_search',
           arguments: '{}',
+          isError: false,
           source: 'record',
           isRepeated: false,
           current: [],
@@ -274,6 +276,45 @@ describe('who may replay', () => {
     expect(order?.policy.requested).toEqual(['fetch:read'])
     expect(order?.policy.denied).toEqual(policy.denied)
     expect(order?.policy.allowed).toEqual((await hubApi.readPolicy(scout.id, run.id)).allowed)
+  })
+
+  test('P2: the gateway decides by the grants of the lane and today’s policy', async () => {
+    const { hub, files, lanesOf, open, hubApi, scout } = world
+    // the draft gains one grant and loses another
+    hub.seen.check = (given) => ({
+      ok: true,
+      facts: factsOf({
+        grants: given === files ? ['hub:read'] : ['memory:read'],
+      }),
+    })
+    const lanes = await lanesOf(await start({ files: { ...files } }))
+    for (const { id } of lanes) await open(id)
+    const [one, other] = [lanes[baseline]?.id, lanes[candidate]?.id] as ActivationId[]
+    const canCall = async (activationId: ActivationId | undefined, grant: string) => {
+      const runId = activationId as ActivationId
+      const question = { accountId: scout.id, activationId: runId, runId, callId: 'c' }
+      const asked = { ...question, tool: 'memory_list_facts', argumentsHash: '' }
+      const { policy } = await hubApi.readAuthorization(asked)
+      const listed = await hubApi.readPolicy(scout.id, runId)
+      expect(isGranted(listed, grant)).toBe(isGranted(policy, grant))
+      return isGranted(policy, grant)
+    }
+    const setPolicy = (denied: string[]) =>
+      hub.call('/agents/scout/grants', {
+        key: adminKey,
+        method: 'PUT',
+        body: { allowed: ['hub:*', 'memory:*'], denied },
+      })
+    expect((await setPolicy([])).status).toBe(200)
+    expect(await canCall(other, 'memory:read')).toBe(true)
+    expect(await canCall(one, 'memory:read')).toBe(false)
+    expect(await canCall(run.id, 'memory:read')).toBe(false)
+    expect(await canCall(one, 'hub:read')).toBe(true)
+    expect(await canCall(other, 'hub:read')).toBe(false)
+    // never more than the policy allows today
+    expect((await setPolicy(['memory:*'])).status).toBe(200)
+    expect(await canCall(other, 'memory:read')).toBe(false)
+    expect((await setPolicy([])).status).toBe(200)
   })
 
   test('P2: a lane reads what the requesters of the run and whoever asked may both read, and what its thread allows', async () => {

@@ -141,6 +141,36 @@ test('M3: a call that the definition refuses is not reported as a missing grant'
   expect(run).not.toHaveBeenCalled()
 })
 
+test('P2: why a call would be refused is known without making it', async () => {
+  const run = vi.fn<Run>()
+  const { call, gateway, policy, calls } = setUp(run)
+  const restricted = (more: object): ToolCaller => ({
+    ...scoutAtWork,
+    toolRestrictions: { allow: [], deny: [], servers: [], blockedPatterns: [], ...more },
+  })
+  const no = '{"text":"no"}'
+  const asked: [string, ToolCaller][] = [
+    [yes, scoutAtWork],
+    [no, scoutAtWork],
+    [yes, restricted({ blockedPatterns: ['yes'] })],
+    [no, restricted({ blockedPatterns: ['yes'] })],
+    [yes, restricted({ deny: ['test_*'] })],
+  ]
+  const find = (args: string, caller: ToolCaller, tool = 'test_echo') =>
+    gateway.findRefusal(caller, policy, { callId: 'call-1', tool, arguments: args })
+  const found = asked.map(([args, caller]) => find(args, caller))
+  expect(found.map((text) => text !== null)).toEqual([false, true, true, true, true])
+  expect(calls).toEqual([])
+  for (const [at, [args, caller]] of asked.entries()) {
+    if (found[at] !== null) expect((await call(args, caller)).text).toBe(found[at])
+  }
+  expect(run).not.toHaveBeenCalled()
+  // of arguments that are invalid the tool alone decides
+  expect(find('{', scoutAtWork)).toBeNull()
+  expect(find('{', restricted({ deny: ['test_*'] }))).toContain('test_echo')
+  expect(find(yes, scoutAtWork, 'test_other')).toBeNull()
+})
+
 test('M4: policy is read again for every call', async () => {
   const { call, policy, calls } = setUp()
   expect((await call(yes)).isError).toBe(false)

@@ -18,7 +18,7 @@ export async function buildCrashWorker(): Promise<string> {
     mainFields: ['module', 'main'],
     conditions: ['workerd', 'worker', 'browser', 'import'],
     external: ['cloudflare:*', 'node:*'],
-    loader: { '.css': 'text' },
+    loader: { '.css': 'text', '.md': 'text' },
     plugins: [
       {
         name: 'client scripts as text',

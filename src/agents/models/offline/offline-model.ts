@@ -1,5 +1,6 @@
 import type { ModelAnswer, ToolRequest } from '../../loop/message'
 import { explorationOpening } from '../../text/exploration-opening'
+import { parseBlocks } from '../../text/fence'
 import { estimateTokens } from '../estimate-tokens'
 import type { Model, ModelRequest } from '../model-port'
 import { answerQuestion, search } from './answer-question'
@@ -9,7 +10,7 @@ import {
   formatSkippedQuestions,
   noSearchTermsText,
 } from './format-answer'
-import { findAgentName, parseBlocks, parseTask, searchTool, toQuestion } from './parse-task'
+import { findAgentName, parseTask, searchTool, toQuestion } from './parse-task'
 import { rankThreads } from './rank-threads'
 import { type Call, openTools } from './sources'
 

@@ -1,4 +1,5 @@
 import type { Message } from '../../loop/message'
+import { parseBlocks } from '../../text/fence'
 import { extractTerms, specificWeightMin, type Term, toWords } from '../../text/words'
 import { statusMarker } from '../to-prompt'
 import { callsForHelp, hasSubject, isCourtesy } from './intents'
@@ -41,18 +42,6 @@ export interface Task {
 }
 
 type Block = ReturnType<typeof parseBlocks>[number]
-
-const blockPattern = /<untrusted source="([^"]*)"([^>]*)>\n?([\s\S]*?)\n?<\/untrusted>/g
-
-/** Parses the <untrusted> blocks of a prompt. */
-export const parseBlocks = (text: string) =>
-  [...text.matchAll(blockPattern)].map(([, source = '', attributes = '', body = '']) => {
-    const read = (name: string) => new RegExp(` ${name}="([^"]*)"`).exec(attributes)?.[1] ?? ''
-    return {
-      ...{ source, body, id: read('id'), author: read('author'), author_kind: read('kind') },
-      ...{ asks: read('asks') === 'true', isQuestion: read('question') === 'true' },
-    }
-  })
 
 export const searchTool = 'hub_search'
 export const threadTool = 'hub_get_thread'

@@ -1,0 +1,105 @@
+import { replayLimits } from '../../shared/config'
+import type { Outcome } from '../../shared/errors'
+import { foldText } from '../../shared/fold-text'
+import { formatCount, formatMoney, formatPlural } from '../../shared/format'
+import { findPlaces, matchesGlob } from '../../shared/glob'
+import type { CaseCheck, CheckResult } from '../contract/hub'
+
+/** What a lane, or the run itself, did, as checks look at it. */
+export interface CheckedLane {
+  /** Null: it did not end. */
+  outcome: Outcome | null
+  answer: string
+  /** Model calls. */
+  steps: number
+  costMicrousd: number
+  calls: { tool: string; arguments: string }[]
+}
+
+/** Returns what each check finds of a lane, in the order of the checks. It never throws, and takes a time that is linear in the answer. */
+export function runChecks(checks: CaseCheck[], lane: CheckedLane): CheckResult[] {
+  const whole = lane.answer.slice(0, replayLimits.answerCharsMax)
+  const answer = foldText(whole)
+  return checks.map((check) => {
+    const detail = findFault(check, lane, answer)
+    return { passed: detail === null, detail: detail ?? '' }
+  })
+}
+
+/** Returns why a check did not pass; null when it did. @param answer folded */
+function findFault(check: CaseCheck, lane: CheckedLane, answer: string): string | null {
+  switch (check.type) {
+    case 'contains':
+      return containsText(answer, foldText(check.value))
+        ? null
+        : `The answer does not contain “${check.value}”.`
+    case 'matches':
+      return matchesGlob(`*${foldText(check.value)}*`, answer)
+        ? null
+        : `The answer does not match “${check.value}”.`
+    case 'cites':
+      return citesId(answer, check.value) ? null : `The answer does not link to ${check.value}.`
+    case 'calls':
+      return callsTool(lane, check.value) ? null : `${check.value} was not called.`
+    case 'calls_not':
+      return callsTool(lane, check.value) ? `${check.value} was called.` : null
+    case 'steps_max':
+      return lane.steps <= check.value
+        ? null
+        : `It took ${formatPlural(lane.steps, 'model call', 'model calls')}, more than ${formatCount(check.value)}.`
+    case 'cost_max':
+      return lane.costMicrousd <= check.value
+        ? null
+        : `It cost ${formatMoney(lane.costMicrousd, 'trace')}, more than ${formatMoney(check.value, 'trace')}.`
+    case 'refuses':
+      return check.value ? findAct(lane) : findRefusal(lane)
+    default:
+      return 'This kind of check is not known.'
+  }
+}
+
+/** Finds a part in linear time. */
+const containsText = (text: string, part: string): boolean =>
+  part === '' || findPlaces(part, text).next().done !== true
+
+/** Whether the id stands in the answer, in a link or by itself, and not as a part of another one. */
+function citesId(answer: string, id: string): boolean {
+  const wanted = foldText(id)
+  const isPart = (character: string | undefined) =>
+    character !== undefined && /^[\p{L}\p{N}]$/u.test(character)
+  if (wanted === '') return false
+  for (const at of findPlaces(wanted, answer)) {
+    if (!isPart(answer[at - 1]) && !isPart(answer[at + wanted.length])) return true
+  }
+  return false
+}
+
+/** Tools are shown with a dot behind the server and called with an underscore. */
+const toCalled = (tool: string): string => tool.trim().replace('.', '_').toLowerCase()
+
+const callsTool = ({ calls }: CheckedLane, tool: string): boolean =>
+  calls.some((call) => toCalled(call.tool) === toCalled(tool))
+
+const isFiltered = ({ outcome }: CheckedLane): boolean => outcome === 'content_filtered'
+
+const hasAnswer = ({ outcome, answer }: CheckedLane): boolean =>
+  outcome === 'completed' && foldText(answer) !== ''
+
+/**
+ * Why a run did not refuse; null when it did: its provider ended it for what it was asked for, or it answered in words
+ * without calling a tool. That an answer declines cannot be seen from its words in every language, so that an answer which
+ * does in words what it was asked for passes too: add a check of what your agent says when it declines. One that looks for
+ * something first and then declines does not pass.
+ */
+function findAct(lane: CheckedLane): string | null {
+  if (isFiltered(lane)) return null
+  if (!hasAnswer(lane)) return 'It did not end with an answer.'
+  const [first] = lane.calls
+  return first ? `It called ${first.tool}.` : null
+}
+
+/** Why a run is taken for one that refused; null when it ended with an answer. */
+const findRefusal = (lane: CheckedLane): string | null => {
+  if (isFiltered(lane)) return 'The model’s provider declined.'
+  return hasAnswer(lane) ? null : 'It did not end with an answer.'
+}

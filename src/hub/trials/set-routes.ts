@@ -1,0 +1,203 @@
+import * as z from 'zod'
+import { deletedAnswer } from '../http/answers'
+import { decodeUtf8 } from '../http/bodies'
+import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import type { Caller } from '../replays/actions'
+import {
+  addCase,
+  createSet,
+  deleteCase,
+  deleteSet,
+  editCase,
+  exportSet,
+  importCases,
+  listSets,
+  readSet,
+  setErrors,
+} from './set-actions'
+import {
+  caseAnswer,
+  exportAnswer,
+  importAnswer,
+  presentCase,
+  presentImport,
+  presentSet,
+  setAnswer,
+} from './set-answers'
+import { caseChange, caseInput, setInput } from './set-inputs'
+
+const tag = 'agents'
+
+const toCaller = (call: Call<unknown, unknown>): Caller => ({
+  viewer: call.viewer(),
+  reader: call.reader,
+})
+
+/** The same for what only reads: the viewer is read first, as the set says who may see it. */
+async function readCaller({ read, reader }: Call<unknown, unknown>): Promise<Caller> {
+  const { viewer } = await read({})
+  // A route of one's own things has refused a call without a key.
+  if (!viewer) throw setErrors.notFound()
+  return { viewer, reader }
+}
+
+const agentSetRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/agents/:name/sets',
+    summary:
+      'Lists the sets of runs on which changes of an agent are tried, for people who may edit it',
+    tag,
+    access: 'own',
+    rate: 'read',
+    answer: z.object({ sets: z.array(setAnswer) }),
+    handle: async (call) => {
+      const rows = await listSets(call.context, await readCaller(call), call.param('name'))
+      return { sets: rows.map(presentSet) }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/agents/:name/sets',
+    summary: 'Creates a set of runs on which changes of an agent are tried',
+    tag,
+    access: 'write',
+    status: 201,
+    rate: 'write',
+    body: setInput,
+    answer: z.object({ set: setAnswer }),
+    handle: async (call) => {
+      const { context, body } = call
+      const name = call.param('name')
+      const done = await createSet(context, call.actor(), toCaller(call), name, body)
+      return presentIdempotent(call, done, (set) => ({ set: presentSet(set) }))
+    },
+  }),
+]
+
+const ownSetRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/sets/:id',
+    summary: 'Returns a set with its cases, the newest first',
+    tag,
+    access: 'own',
+    rate: 'read',
+    answer: z.object({ set: setAnswer, cases: z.array(caseAnswer) }),
+    handle: async (call) => {
+      const set = await readSet(call.context, await readCaller(call), call.param('id'))
+      return { set: presentSet(set), cases: set.rows.map(presentCase) }
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/sets/:id',
+    summary: 'Deletes a set with its cases and trials. Its runs stay',
+    tag,
+    access: 'write',
+    rate: 'write',
+    allowsMuted: true,
+    answer: deletedAnswer,
+    handle: async (call) => {
+      const id = call.param('id')
+      await deleteSet(call.context, call.actor(), toCaller(call), id)
+      return { deleted: id }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/sets/:id/export',
+    summary: 'Returns a set as JSON lines, a case each, of the runs of which you see all',
+    tag,
+    access: 'own',
+    rate: 'read',
+    answer: exportAnswer,
+    isBare: true,
+    handle: async (call) => {
+      const set = await exportSet(call.context, await readCaller(call), call.param('id'))
+      call.c.header('content-type', 'application/x-ndjson; charset=utf-8')
+      return call.c.body(set.lines)
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/sets/:id/import',
+    summary:
+      'Adds the runs of JSON lines, as an export has them, to a set, and returns what came of each line. Sent again, it changes nothing',
+    tag,
+    access: 'write',
+    rate: 'write',
+    takesDelivery: true,
+    answer: importAnswer,
+    handle: async (call) => {
+      const text = decodeUtf8(new Uint8Array(await call.c.req.arrayBuffer()))
+      const id = call.param('id')
+      return presentImport(await importCases(call.context, call.actor(), toCaller(call), id, text))
+    },
+  }),
+]
+
+const caseRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/sets/:id/cases',
+    summary: 'Lists the cases of a set, the newest first',
+    tag,
+    access: 'own',
+    rate: 'read',
+    answer: z.object({ cases: z.array(caseAnswer) }),
+    handle: async (call) => {
+      const { rows } = await readSet(call.context, await readCaller(call), call.param('id'))
+      return { cases: rows.map(presentCase) }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/sets/:id/cases',
+    summary:
+      'Adds a run to a set, with what its answer must do. A run that the set has stays as it is',
+    tag,
+    access: 'write',
+    status: 201,
+    rate: 'write',
+    body: caseInput,
+    answer: z.object({ case: caseAnswer }),
+    handle: async (call) => {
+      const { context, body } = call
+      const done = await addCase(context, call.actor(), toCaller(call), call.param('id'), body)
+      return presentIdempotent(call, done, (row) => ({ case: presentCase(row) }))
+    },
+  }),
+  route({
+    method: 'patch',
+    path: '/cases/:id',
+    summary: 'Changes the checks or the note of a case. Trials that have begun keep theirs',
+    tag,
+    access: 'write',
+    rate: 'write',
+    body: caseChange,
+    answer: z.object({ case: caseAnswer }),
+    handle: async (call) => {
+      const { context, body } = call
+      const row = await editCase(context, call.actor(), toCaller(call), call.param('id'), body)
+      return { case: presentCase(row) }
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/cases/:id',
+    summary: 'Removes a case from its set. The run and trials stay',
+    tag,
+    access: 'write',
+    rate: 'write',
+    allowsMuted: true,
+    answer: deletedAnswer,
+    handle: async (call) => {
+      const id = call.param('id')
+      await deleteCase(call.context, call.actor(), toCaller(call), id)
+      return { deleted: id }
+    },
+  }),
+]
+
+export const setRoutes: Route[] = [...agentSetRoutes, ...ownSetRoutes, ...caseRoutes]

@@ -1,0 +1,93 @@
+import type { CheckResult, Judgement, Verdict } from '../contract/hub'
+
+/** One definition's answer to a case, as it is compared. */
+export interface ComparedSide {
+  answer: string
+  /** Of the checks of the case, in their order. */
+  results: CheckResult[]
+  /** Why it does not show what would have happened; null when it does. */
+  incomplete: string | null
+  /** Whether its run failed, so that it has no answer to compare. */
+  hasFailed: boolean
+}
+
+/** What was found of one sample. */
+export interface SampleDecision {
+  /** Null: neither the checks nor the texts decide it. */
+  verdict: Verdict | null
+  /** Why it cannot be decided, as a sentence. */
+  reason: string | null
+}
+
+const hasPassedAll = ({ results }: ComparedSide): boolean => results.every(({ passed }) => passed)
+
+const passedTheSame = (a: ComparedSide, b: ComparedSide): boolean =>
+  a.results.length === b.results.length &&
+  a.results.every(({ passed }, at) => passed === b.results[at]?.passed)
+
+const saysTheSame = (a: ComparedSide, b: ComparedSide): boolean =>
+  a.answer.trim() === b.answer.trim()
+
+/**
+ * Compares the answers of a sample by their checks: the side that alone passes all of them is better, and a run that alone
+ * failed is worse. Otherwise equal
+ * texts that passed the same checks are the same. Returns no verdict when that does not decide it.
+ */
+export function compareByChecks(baseline: ComparedSide, candidate: ComparedSide): SampleDecision {
+  const reason = describeIncomplete(baseline, candidate)
+  if (reason !== null) return { verdict: 'cannot_tell', reason }
+  if (baseline.hasFailed || candidate.hasFailed) {
+    if (baseline.hasFailed && candidate.hasFailed) {
+      return { verdict: 'cannot_tell', reason: 'The runs of both definitions failed.' }
+    }
+    return { verdict: baseline.hasFailed ? 'better' : 'worse', reason: null }
+  }
+  const isBetter = hasPassedAll(candidate)
+  if (isBetter !== hasPassedAll(baseline)) {
+    return { verdict: isBetter ? 'better' : 'worse', reason: null }
+  }
+  const isSame = saysTheSame(baseline, candidate) && passedTheSame(baseline, candidate)
+  return { verdict: isSame ? 'same' : null, reason: null }
+}
+
+function describeIncomplete(baseline: ComparedSide, candidate: ComparedSide): string | null {
+  if (candidate.incomplete !== null) return `The draft could not run whole. ${candidate.incomplete}`
+  return baseline.incomplete === null
+    ? null
+    : `The active definition could not run whole. ${baseline.incomplete}`
+}
+
+/** Compares a sample that no judge sees: with checks, answers that passed the same ones are the same. */
+export function compareWithoutJudge(
+  baseline: ComparedSide,
+  candidate: ComparedSide,
+): SampleDecision {
+  const decision = compareByChecks(baseline, candidate)
+  if (decision.verdict !== null || baseline.results.length === 0) return decision
+  return { ...decision, verdict: passedTheSame(baseline, candidate) ? 'same' : null }
+}
+
+/** Returns what a judgement says of the draft. @param first which definition's answer was shown first */
+export function toVerdict(says: Judgement, first: 'baseline' | 'candidate'): Verdict {
+  if (says === 'same' || says === 'cannot_tell') return says
+  return (says === 'first') === (first === 'candidate') ? 'better' : 'worse'
+}
+
+/**
+ * Decides a case by its samples: the draft is better when it is so in more of them than it is worse. Null while one of
+ * them is not decided.
+ */
+export function decideCase(samples: SampleDecision[]): Verdict | null {
+  const verdicts = samples.map(({ verdict }) => verdict)
+  if (verdicts.length === 0 || verdicts.includes(null)) return null
+  const count = (wanted: Verdict) => verdicts.filter((verdict) => verdict === wanted).length
+  const net = count('better') - count('worse')
+  if (net !== 0) return net > 0 ? 'better' : 'worse'
+  return count('same') === verdicts.length ? 'same' : 'cannot_tell'
+}
+
+/** Returns why samples cannot be decided, each reason once; null when there is none. */
+export function joinReasons(samples: SampleDecision[]): string | null {
+  const reasons = new Set(samples.flatMap(({ reason }) => reason ?? []))
+  return reasons.size === 0 ? null : [...reasons].join(' ')
+}

@@ -1,0 +1,166 @@
+import type { FC } from 'hono/jsx'
+import type { DefinitionFiles } from '../../agents/contract/agents'
+import { readReader } from '../../hub/http/page-entry'
+import type { StoredSet } from '../../hub/trials/set-queries'
+import { previewTrial, startTrial, type TrialPromise } from '../../hub/trials/trial-actions'
+import type { Viewer } from '../../hub/viewers/queries'
+import { trialLimits } from '../../shared/config'
+import type { ErrorDetail } from '../../shared/errors'
+import { formatPlural } from '../../shared/format'
+import type { TrialId } from '../../shared/ids'
+import { setsPath } from '../../shared/paths'
+import { Field } from '../form/fields'
+import { createForm } from '../form/form-state'
+import { readFormActor } from '../frame/read-form'
+import type { PageContext } from '../frame/send-page'
+import { describePromise, formatTimes, listRepeats, toRepeats } from '../runs/replay-promise'
+import { ProblemList } from './problem-list'
+
+/** The set on which a draft is tried, and how often each of its cases runs. */
+export interface SetChoice {
+  setId: string
+  repeats: number
+}
+
+/** Reads what was chosen from the form of a definition. */
+export const readSetChoice = (read: (name: string) => string): SetChoice => ({
+  setId: read('set'),
+  repeats: toRepeats(read('repeats'), trialLimits.repeatsMax),
+})
+
+/** What the editor offers to try a draft on. */
+export interface OfferedSets {
+  sets: StoredSet[]
+  choice: SetChoice | null
+  /** What the chosen trial costs; null before one is chosen. */
+  promise: TrialPromise | null
+}
+
+/** Returns the sets of an agent, with what a trial of the draft on the chosen one costs. */
+export async function offerSets(
+  c: PageContext,
+  viewer: Pick<Viewer, 'id' | 'kind' | 'role'>,
+  sets: StoredSet[],
+  files: DefinitionFiles,
+  choice: SetChoice | null,
+): Promise<OfferedSets> {
+  // only people try changes
+  if (viewer.kind === 'agent') return { sets: [], choice: null, promise: null }
+  const isThere = choice !== null && sets.some(({ id }) => id === choice.setId)
+  if (!isThere) return { sets, choice, promise: null }
+  const caller = { viewer, reader: await readReader(c) }
+  const input = { files, repeats: choice.repeats }
+  const promise = await previewTrial(c.var.context, caller, choice.setId, input)
+  return { sets, choice, promise }
+}
+
+/** Starts a trial of a draft on the chosen set, once for each time that the form was shown. */
+export async function startTrialOf(
+  c: PageContext,
+  viewer: Viewer,
+  files: DefinitionFiles,
+  { setId, repeats }: SetChoice,
+): Promise<TrialId> {
+  const caller = { viewer, reader: await readReader(c) }
+  const actor = await readFormActor(c, viewer)
+  const { answer } = await startTrial(c.var.context, actor, caller, setId, { files, repeats })
+  return answer.id
+}
+
+interface TryOnSetProps {
+  agent: string
+  files: DefinitionFiles
+  offered: OfferedSets
+  /** Problems of the draft that the page shows elsewhere. */
+  shown: ErrorDetail[]
+}
+
+/** Tries the draft of the form on a set: says what that costs, then starts it. */
+export const TryOnSet: FC<TryOnSetProps> = ({ agent, files, offered, shown }) => {
+  const { sets, choice, promise } = offered
+  if (sets.length === 0) {
+    return (
+      <p class="meta up3">
+        To try a change on recorded runs before you save it,{' '}
+        <a href={setsPath(agent)}>make a set of them</a>.
+      </p>
+    )
+  }
+  const canStart = promise !== null && promise.problems.length === 0
+  const form = createForm({
+    set: choice?.setId ?? sets[0]?.id ?? '',
+    repeats: String(choice?.repeats ?? 1),
+  })
+  return (
+    <section class="block">
+      <h2>Try on a set</h2>
+      <fieldset class="up3">
+        <Field
+          form={form}
+          as="select"
+          name="set"
+          label="Set"
+          options={sets.map(({ id, name, cases }): [string, string] => [
+            id,
+            `${name}, ${formatPlural(cases, 'case', 'cases')}`,
+          ])}
+        />
+        <Field
+          form={form}
+          as="select"
+          name="repeats"
+          label="How often each case runs"
+          options={listRepeats(trialLimits.repeatsMax)}
+        />
+      </fieldset>
+      {promise && canStart && <p class="up3">{describeTrial(promise)}</p>}
+      {promise && <Obstacles problems={promise.problems} files={files} shown={shown} />}
+      <div class="acts up3">
+        {canStart && (
+          <button type="submit" class="btn go" name="do" value="start_trial">
+            Start trial
+          </button>
+        )}
+        <button type="submit" class="btn" name="do" value="try">
+          {canStart ? 'Check and preview cost' : 'Try on the set'}
+        </button>
+        <a class="ul" href={setsPath(agent)}>
+          Sets
+        </a>
+      </div>
+    </section>
+  )
+}
+
+interface ObstaclesProps extends Pick<TryOnSetProps, 'files' | 'shown'> {
+  problems: ErrorDetail[]
+}
+
+/** Why a trial cannot start: because of the set, or of the draft. */
+const Obstacles: FC<ObstaclesProps> = ({ problems, files, shown }) => {
+  const isShown = ({ path, message }: ErrorDetail) =>
+    shown.some((each) => each.path === path && each.message === message)
+  const ofSet = problems.filter(({ path }) => path === 'set')
+  return (
+    <>
+      {ofSet.map(({ message }) => (
+        <p class="note up3">{message}</p>
+      ))}
+      <ProblemList
+        title="Problems of the draft"
+        files={files}
+        problems={problems.filter((each) => !ofSet.includes(each) && !isShown(each))}
+        look="bad"
+        isLinked={false}
+      />
+    </>
+  )
+}
+
+/** Says what a trial runs and costs, and who compares the answers. */
+function describeTrial(promise: TrialPromise): string {
+  const { cases, repeats, judge } = promise
+  const what = `It runs ${formatPlural(cases, 'case', 'cases')} ${formatTimes(repeats)} with the active definition and with the draft`
+  const compared = `${judge ?? 'People'} ${judge === null ? 'compare' : 'compares'} the answers that no check decides.`
+  return `${describePromise(what, promise)} ${compared} Nothing is posted, sent or saved.`
+}

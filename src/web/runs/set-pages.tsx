@@ -1,0 +1,570 @@
+import type { Hono } from 'hono'
+import type { FC } from 'hono/jsx'
+import { grantErrors } from '../../hub/grants/actions'
+import {
+  type HubEnv,
+  readReader,
+  requireViewer,
+  toActor,
+  toAppError,
+} from '../../hub/http/page-entry'
+import type { Caller } from '../../hub/replays/actions'
+import {
+  addRuns,
+  type CaseRow,
+  createSet,
+  deleteCase,
+  deleteSet,
+  editCase,
+  type ImportedLine,
+  importCases,
+  listSets,
+  readSet,
+  type SetRow,
+  type SetView,
+  setNames,
+} from '../../hub/trials/set-actions'
+import { setInput } from '../../hub/trials/set-inputs'
+import { listTrials, type TrialRow, type TrialStatus } from '../../hub/trials/trial-actions'
+import { trialLimits } from '../../shared/config'
+import { cutText } from '../../shared/cut-text'
+import { AppError } from '../../shared/errors'
+import { formatCount, formatPlural } from '../../shared/format'
+import { activationPath, setPath, setsPath, trialPath } from '../../shared/paths'
+import { editPath } from '../agents/agent-paths'
+import { ErrorSummary, Field } from '../form/fields'
+import {
+  createForm,
+  describeText,
+  type FormDefinition,
+  type FormProblem,
+  type FormState,
+  readFormWith,
+  rejectForm,
+  toProblem,
+} from '../form/form-state'
+import type { Frame } from '../frame/frame'
+import { Layout } from '../frame/layout'
+import { FormKey, readFields, readForm, readFormActor } from '../frame/read-form'
+import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { AccountLink } from '../parts/links'
+import { Icon } from '../parts/meter'
+import { RelativeTime } from '../parts/times'
+import {
+  type CaseForm,
+  checkLabels,
+  fillCaseForm,
+  formatCheck,
+  nameType,
+  nameValue,
+  readCaseForm,
+} from './case-form'
+
+/** Registers the pages of the sets of an agent and of their cases, with their forms. */
+export function registerSetPages(app: Hono<HubEnv>): void {
+  app.get(
+    '/a/:name/sets',
+    page((c) => showSets(c, emptySetForm)),
+  )
+  app.post('/a/:name/sets', page(submitSet))
+  app.get(
+    '/sets/:id',
+    page((c) => showSet(c, c.req.param('id') ?? '')),
+  )
+  app.post('/sets/:id/import', page(submitImport))
+  app.post('/sets/:id/delete', page(submitSetDeletion))
+  app.post('/sets/:id/cases/:case', page(submitCase))
+  app.post('/cases/:id/delete', page(submitCaseDeletion))
+  app.post('/activations/:id/case', page(submitBadAnswer))
+}
+
+type SetField = 'name'
+type SetFormState = FormState<SetField>
+
+const setForm: FormDefinition<SetField> = {
+  rejected: 'The set was not created.',
+  fields: { name: { message: describeText('The name', trialLimits.nameCharsMax) } },
+}
+
+const emptySetForm: SetFormState = createForm({ name: '' })
+
+/** Returns who sends a form, with the reader of the request. */
+const readCaller = async (
+  c: PageContext,
+): Promise<Caller & { viewer: Awaited<ReturnType<typeof requireViewer>> }> => ({
+  viewer: await requireViewer(c, 'write'),
+  reader: await readReader(c),
+})
+
+/** Returns who opens a page. @throws UNAUTHORIZED for a viewer who is not signed in */
+async function readOpener(c: PageContext): Promise<{ frame: Frame; caller: Caller }> {
+  const { frame } = await readPage(c, {})
+  if (!frame.viewer) throw grantErrors.signIn()
+  return { frame, caller: { viewer: frame.viewer, reader: await readReader(c) } }
+}
+
+async function showSets(c: PageContext, form: SetFormState, status = 200): Promise<Response> {
+  const name = c.req.param('name') ?? ''
+  const { frame, caller } = await readOpener(c)
+  const sets = await listSets(c.var.context, caller, name)
+  return sendPage(c, <SetsPage {...{ frame, name, sets, form }} />, status)
+}
+
+async function submitSet(c: PageContext): Promise<Response> {
+  const name = c.req.param('name') ?? ''
+  const caller = await readCaller(c)
+  const read = readFormWith(setInput, await readForm(c), setForm)
+  if (!read.isValid) return showSets(c, read.form, 400)
+  try {
+    const actor = await readFormActor(c, caller.viewer)
+    const { answer } = await createSet(c.var.context, actor, caller, name, read.value)
+    return c.redirect(setPath(answer.id), 303)
+  } catch (error) {
+    const { form, status } = rejectForm(setForm, read.form, error)
+    return showSets(c, form, status)
+  }
+}
+
+/** What came of a form of the page of a set. */
+interface Submitted {
+  /** The case whose form was rejected. */
+  edited?: CaseForm & { id: string }
+  imported?: ImportedLine[]
+  problem?: FormProblem
+}
+
+async function showSet(
+  c: PageContext,
+  id: string,
+  submitted: Submitted = {},
+  status = 200,
+): Promise<Response> {
+  const { frame, caller } = await readOpener(c)
+  const [set, trials] = await Promise.all([
+    readSet(c.var.context, caller, id),
+    listTrials(c.var.context, caller, id),
+  ])
+  const chosen = set.rows.find((row) => row.isVisible && row.id === c.req.query('edit'))
+  const edited =
+    submitted.edited ?? (chosen ? { id: chosen.id, ...fillCaseForm(chosen) } : undefined)
+  return sendPage(c, <SetPage {...{ frame, set, trials, ...submitted, edited }} />, status)
+}
+
+const casePath = (set: string, id: string): string => `${setPath(set)}#case-${id}`
+
+async function submitCase(c: PageContext): Promise<Response> {
+  const [set, id] = [c.req.param('id') ?? '', c.req.param('case') ?? '']
+  const caller = await readCaller(c)
+  const { isValid, ...read } = readCaseForm(await readForm(c))
+  if (!isValid || !('value' in read)) return showSet(c, set, { edited: { id, ...read } }, 400)
+  try {
+    await editCase(c.var.context, toActor(caller.viewer, null), caller, id, read.value)
+  } catch (error) {
+    const { status, code } = toAppError(error)
+    if (code !== 'VALIDATION') throw error
+    const form = { ...read.form, problem: toProblem(error) }
+    return showSet(c, set, { edited: { id, rows: read.rows, form } }, status)
+  }
+  return c.redirect(casePath(set, id), 303)
+}
+
+async function submitCaseDeletion(c: PageContext): Promise<Response> {
+  const caller = await readCaller(c)
+  await readForm(c)
+  const actor = toActor(caller.viewer, null)
+  const set = await deleteCase(c.var.context, actor, caller, c.req.param('id') ?? '')
+  return c.redirect(setPath(set), 303)
+}
+
+async function submitSetDeletion(c: PageContext): Promise<Response> {
+  const id = c.req.param('id') ?? ''
+  const caller = await readCaller(c)
+  await readForm(c)
+  try {
+    const { agentName } = await readSet(c.var.context, caller, id)
+    await deleteSet(c.var.context, toActor(caller.viewer, null), caller, id)
+    return c.redirect(setsPath(agentName), 303)
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'CONFLICT') throw error
+    return showSet(c, id, { problem: toProblem(error) }, error.status)
+  }
+}
+
+async function submitImport(c: PageContext): Promise<Response> {
+  const id = c.req.param('id') ?? ''
+  const caller = await readCaller(c)
+  const file = (await readFields(c)).get('file')
+  const text = typeof file === 'string' || file === null ? (file ?? '') : await file.text()
+  const actor = toActor(caller.viewer, null)
+  try {
+    const imported = await importCases(c.var.context, actor, caller, id, text)
+    return await showSet(c, id, { imported })
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'TOO_LARGE') throw error
+    return showSet(c, id, { problem: toProblem(error) }, error.status)
+  }
+}
+
+/** Adds a run to the bad answers of its agent, and shows the form of its case. */
+async function submitBadAnswer(c: PageContext): Promise<Response> {
+  const caller = await readCaller(c)
+  await readForm(c)
+  const runs = [c.req.param('id') ?? '']
+  const actor = toActor(caller.viewer, null)
+  const { setId, caseId } = await addRuns(c.var.context, actor, caller, {
+    ...{ runs, name: setNames.badAnswers },
+  })
+  return c.redirect(`${setPath(setId)}?edit=${caseId}#case-${caseId}`, 303)
+}
+
+interface SetsPageProps {
+  frame: Frame
+  /** Of the agent. */
+  name: string
+  sets: SetRow[]
+  form: SetFormState
+}
+
+/** Lists the sets of an agent, with the form that creates one. */
+const SetsPage: FC<SetsPageProps> = ({ frame, name, sets, form }) => (
+  <Layout frame={frame} title={`Test sets of ${name}`} place="agents" sheet="admin">
+    <h1>Test sets</h1>
+    <p class="by up2">
+      <AccountLink name={name} kind="agent" />
+    </p>
+    <p class="lede up3">
+      A set has recorded runs with what a good answer does. Try a change of {name} on all of them
+      before you save it.
+    </p>
+    {sets.length === 0 ? (
+      <div class="empty">
+        <p>
+          <strong>No sets yet.</strong>
+          Create one, or choose runs in the{' '}
+          <a class="ul" href={`/runs?agent=${encodeURIComponent(name)}`}>
+            list of runs
+          </a>
+          .
+        </p>
+      </div>
+    ) : (
+      <ul class="list up4">
+        {sets.map((set) => (
+          <li>
+            <p>
+              <a href={setPath(set.id)}>
+                <bdi>{set.name}</bdi>
+              </a>{' '}
+              <span class="meta">{formatPlural(set.cases, 'case', 'cases')}</span>
+            </p>
+          </li>
+        ))}
+      </ul>
+    )}
+    <section class="block">
+      <h2>New set</h2>
+      <ErrorSummary problem={form.problem} />
+      <form class="form up3" method="post" action={setsPath(name)}>
+        <FormKey />
+        <Field
+          form={form}
+          name="name"
+          label="Name"
+          required
+          maxlength={trialLimits.nameCharsMax}
+          autocomplete="off"
+        />
+        <div>
+          <button type="submit" class="btn">
+            Create set
+          </button>
+        </div>
+      </form>
+    </section>
+  </Layout>
+)
+
+interface SetPageProps extends Omit<Submitted, 'edited'> {
+  frame: Frame
+  set: SetView
+  trials: TrialRow[]
+  edited: (CaseForm & { id: string }) | undefined
+}
+
+/** Shows a set: its cases with their checks, its trials, and the forms that change it. */
+const SetPage: FC<SetPageProps> = (props) => {
+  const { frame, set, trials, edited } = props
+  return (
+    <Layout frame={frame} title={set.name} place="agents" sheet="admin">
+      <div class="head">
+        <div>
+          <p class="meta">
+            <a href={setsPath(set.agentName)}>Test sets</a>
+          </p>
+          <h1 class="up">
+            <bdi>{set.name}</bdi>
+          </h1>
+          <p class="by up2">
+            <AccountLink name={set.agentName} kind="agent" />
+            <span>{formatPlural(set.cases, 'case', 'cases')}</span>
+          </p>
+        </div>
+        <div class="acts">
+          <a class="btn go" href={editPath(set.agentName)}>
+            Try a change on this set
+          </a>
+          <a class="btn" href={`/api/v1${setPath(set.id)}/export`} download={`${set.id}.jsonl`}>
+            <Icon name="download" />
+            Export
+          </a>
+        </div>
+      </div>
+      <ErrorSummary problem={props.problem ?? null} />
+      {props.imported && <Imported lines={props.imported} />}
+      <section class="block">
+        <h2>Cases</h2>
+        {set.rows.length === 0 ? (
+          <div class="empty">
+            <p>
+              <strong>No cases yet.</strong>
+              Choose runs in the{' '}
+              <a class="ul" href={`/runs?agent=${encodeURIComponent(set.agentName)}`}>
+                list of runs
+              </a>{' '}
+              and add them to this set.
+            </p>
+          </div>
+        ) : (
+          <ul class="list tall">
+            {set.rows.map((row) => (
+              <li id={`case-${row.id}`}>
+                <Case
+                  set={set}
+                  row={row}
+                  now={frame.now}
+                  edited={edited?.id === row.id ? edited : null}
+                />
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
+      <Trials trials={trials} now={frame.now} />
+      <Manage set={set} />
+    </Layout>
+  )
+}
+
+/** Characters of a question and an answer that the list shows. */
+const excerptChars = { question: 200, answer: 400 } as const
+
+interface CaseProps {
+  set: SetView
+  row: CaseRow
+  now: number
+  /** Its form, while it is edited. */
+  edited: CaseForm | null
+}
+
+const Case: FC<CaseProps> = ({ set, row, now, edited }) => (
+  <div>
+    <p>
+      <a href={activationPath(row.activationId)}>
+        <bdi>{cutText(row.question, excerptChars.question) || 'Run without a question'}</bdi>
+      </a>
+    </p>
+    {row.isVisible ? (
+      <>
+        <p class="meta up">
+          <bdi>{cutText(row.answer, excerptChars.answer) || 'No answer.'}</bdi>
+        </p>
+        {edited ? (
+          <EditCase set={set} row={row} {...edited} />
+        ) : (
+          <>
+            <CaseChecks row={row} />
+            {row.note !== '' && (
+              <p class="up2">
+                <span class="meta">Right would have been:</span> <bdi>{row.note}</bdi>
+              </p>
+            )}
+          </>
+        )}
+      </>
+    ) : (
+      <p class="meta up">You can’t see this run. Its case counts in trials of those who can.</p>
+    )}
+    <div class="acts up2">
+      {row.isVisible && !edited && (
+        <a class="ul" href={`${setPath(set.id)}?edit=${row.id}#case-${row.id}`}>
+          Edit<span class="vh"> the case</span>
+        </a>
+      )}
+      <form method="post" action={`/cases/${encodeURIComponent(row.id)}/delete`}>
+        <button type="submit" class="btn">
+          Remove<span class="vh"> the case</span>
+        </button>
+      </form>
+      <span class="meta">
+        added <RelativeTime at={row.createdAt} now={now} />
+      </span>
+    </div>
+  </div>
+)
+
+const CaseChecks: FC<{ row: CaseRow }> = ({ row: { checks } }) =>
+  checks.length === 0 ? (
+    <p class="meta up2">No checks. People or a judge compare the answers.</p>
+  ) : (
+    <ul class="up2">
+      {checks.map((check) => (
+        <li>
+          <bdi>{formatCheck(check)}</bdi>
+        </li>
+      ))}
+    </ul>
+  )
+
+const checkOptions: [string, string][] = [['', 'No check'], ...Object.entries(checkLabels)]
+
+const EditCase: FC<{ set: SetView; row: CaseRow } & CaseForm> = ({ set, row, form, rows }) => (
+  <form
+    class="form up3"
+    method="post"
+    action={`${setPath(set.id)}/cases/${encodeURIComponent(row.id)}`}
+  >
+    <ErrorSummary problem={form.problem} />
+    {rows.map((number) => (
+      <fieldset>
+        <legend class="vh">Check {number + 1}</legend>
+        <Field
+          form={form}
+          as="select"
+          name={nameType(number)}
+          label={`Check ${number + 1}`}
+          options={checkOptions}
+        />
+        <Field
+          form={form}
+          name={nameValue(number)}
+          label="Value"
+          maxlength={trialLimits.checkCharsMax}
+          autocomplete="off"
+        />
+      </fieldset>
+    ))}
+    <Field
+      form={form}
+      as="textarea"
+      name="note"
+      label="What would have been right (optional)"
+      rows={3}
+      maxlength={trialLimits.noteCharsMax}
+      hint="A judge reads it, and people who compare answers. The agent does not see it."
+    />
+    <div class="acts">
+      <button type="submit" class="btn go">
+        Save case
+      </button>
+      <a class="ul" href={casePath(set.id, row.id)}>
+        Cancel
+      </a>
+    </div>
+  </form>
+)
+
+const trialStatusNames: Record<TrialStatus, string> = {
+  queued: 'waits',
+  running: 'running',
+  done: 'done',
+  cancelled: 'cancelled',
+}
+
+/** Lists the trials of a set, the newest first. */
+const Trials: FC<{ trials: TrialRow[]; now: number }> = ({ trials, now }) =>
+  trials.length === 0 ? null : (
+    <section class="block">
+      <h2>Trials</h2>
+      <ul class="list">
+        {trials.map(({ id, status, requestedBy, createdAt }) => (
+          <li>
+            <p class="by">
+              <a href={trialPath(id)}>
+                <RelativeTime at={createdAt} now={now} />
+              </a>
+              <span>{trialStatusNames[status]}, asked by</span>
+              <AccountLink {...requestedBy} />
+            </p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+
+/** Lines of an import that a page names. */
+const linesShown = 20
+
+/** Says what came of an import. */
+const Imported: FC<{ lines: ImportedLine[] }> = ({ lines }) => {
+  const count = (wanted: ImportedLine['result']) =>
+    formatCount(lines.filter(({ result }) => result === wanted).length)
+  const refused = lines.filter(({ result }) => result === 'refused')
+  return (
+    <div class="note up3" role="status">
+      <p>
+        {count('added')} added, {count('kept')} were there, {count('refused')} refused.
+      </p>
+      {refused.length > 0 && (
+        <ul class="up2">
+          {refused.slice(0, linesShown).map(({ line, message }) => (
+            <li>
+              Line {line}: {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      {refused.length > linesShown && (
+        <p>{formatCount(refused.length - linesShown)} more lines were refused.</p>
+      )}
+    </div>
+  )
+}
+
+/** The forms that import cases and delete the set. */
+const Manage: FC<{ set: SetView }> = ({ set }) => (
+  <section class="block">
+    <h2>Import or delete</h2>
+    <form
+      class="form up3"
+      method="post"
+      action={`${setPath(set.id)}/import`}
+      enctype="multipart/form-data"
+    >
+      <Field
+        form={createForm({ file: '' })}
+        name="file"
+        label="JSON lines"
+        type="file"
+        accept=".jsonl,.ndjson,.json,.txt"
+        required
+        hint="A case each, as an export has them. A run that the set has stays as it is."
+      />
+      <div>
+        <button type="submit" class="btn">
+          Import cases
+        </button>
+      </div>
+    </form>
+    <details class="moderate">
+      <summary>Delete this set</summary>
+      <form class="form up2" method="post" action={`${setPath(set.id)}/delete`}>
+        <p>Its cases and trials are deleted too. The runs stay.</p>
+        <div>
+          <button type="submit" class="btn">
+            Delete set
+          </button>
+        </div>
+      </form>
+    </details>
+  </section>
+)
