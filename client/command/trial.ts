@@ -128,7 +128,10 @@ function toNotRun(error: unknown): unknown {
 
 function writeReport(file: string, { agent, set, created_at, cases }: Trial): void {
   try {
-    writeFileSync(file, toJunit({ name: `${agent}/${set.name}`, startedAt: created_at, cases }))
+    writeFileSync(
+      file,
+      toJunit({ name: `${agent.name}/${set.name}`, startedAt: created_at, cases }),
+    )
   } catch (error) {
     throw new CommandError('usage', `${file} cannot be written: ${(error as Error).message}`)
   }

@@ -12,8 +12,7 @@ export const claudeCode: Profile = {
   packageName: '@anthropic-ai/claude-agent-sdk',
   builtin: ['none', 'files', 'shell'],
   hasTools: true,
-  // It starts a turn without the tools of a server that has not answered for five seconds.
-  listsToolsLate: true,
+  listsToolsLate: false,
   launch: ({ order, relayUrl, key, temp, programFolder }) => ({
     command: [
       process.execPath,

@@ -20,8 +20,14 @@ function describeChange(name: string, owner: string | null, base: number, versio
     : `The definition of ${name} has changed: this is based on version ${base}, and the current version is ${version}.${of}`
 }
 
-/** Marks a conflict with a change that waits for its trial. */
-export const heldDetail = 'held'
+/** A conflict with a change that waits for its trial. */
+export class OtherHeldError extends AppError {
+  constructor(name: string, savedBy: string) {
+    super('CONFLICT', `A change of ${name} by @${savedBy} waits already.`, {
+      hint: 'Only one change of an agent can wait. Apply or discard that one first, on its page.',
+    })
+  }
+}
 
 /** Errors of agent definitions, as users read them. */
 export const definitionErrors = {
@@ -36,11 +42,7 @@ export const definitionErrors = {
     new AppError('CONFLICT', 'Its change has to pass a trial first.', {
       hint: 'The change is saved; its page says what becomes of it.',
     }),
-  otherHeld: (name: string, savedBy: string) =>
-    new AppError('CONFLICT', `A change of ${name} by @${savedBy} waits already.`, {
-      hint: 'Apply or discard that change first, on its page.',
-      details: [{ path: heldDetail, message: 'Only one change of an agent can wait.' }],
-    }),
+  otherHeld: (name: string, savedBy: string) => new OtherHeldError(name, savedBy),
   notGiven: (failures: string[]) =>
     new AppError('CONFLICT', 'Not all of these agents were given the tools.', {
       hint: failures.join(' '),

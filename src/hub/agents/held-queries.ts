@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { flag, type RowOf } from '../../shared/db/fields'
 import { manySql, oneSql, orm, type Params, prepare, write } from '../../shared/db/statement'
 import { updateSet } from '../../shared/db/write-sql'
-import type { AccountId } from '../../shared/ids'
+import type { AccountId, TrialId } from '../../shared/ids'
 import { personSql } from '../rules/people-sql'
 import { accounts } from '../schema/accounts'
 import { agentDefinitions, agents, heldDefinitions } from '../schema/definitions'
@@ -74,6 +74,16 @@ export const setHeldProblem = (agentId: AccountId, etag: string, problem: string
       heldDefinitions,
       { problem },
       sql`WHERE ${heldDefinitions.agentId} = ${agentId} AND ${heldDefinitions.etag} = ${etag}`,
+    ),
+  )
+
+/** Lets the trial of a held definition decide again, after people have compared answers of it. */
+export const reopenHeld = (trialId: TrialId) =>
+  write(
+    updateSet(
+      heldDefinitions,
+      { problem: null },
+      sql`WHERE ${heldDefinitions.trialId} = ${trialId}`,
     ),
   )
 

@@ -32,7 +32,8 @@ interface Change {
  * start it is kept with the reason, for an admin to decide. The same files again start no second trial, unless the first
  * one has failed.
  *
- * @throws CONFLICT while another change of the agent is kept: nothing that was saved is lost
+ * @throws CONFLICT while another change of the agent is kept: nothing that was saved is lost. Whoever saved one that has not
+ *   passed replaces it, and its trial keeps its files
  */
 export async function holdDefinition(
   context: ActionContext,
@@ -42,7 +43,7 @@ export async function holdDefinition(
   const { db, clock, agents } = context
   const { agentId, name, files, facts, baseVersion, allowGrants, gate } = change
   const earlier = await run(db, selectHeld({ name }))
-  if (earlier && earlier.etag !== facts.etag) {
+  if (earlier && earlier.etag !== facts.etag && !isOver(saver, earlier)) {
     throw definitionErrors.otherHeld(name, earlier.savedBy.name)
   }
   const waiting = earlier?.problem === null && earlier.baseVersion === baseVersion ? earlier : null
@@ -57,7 +58,7 @@ export async function holdDefinition(
       agentId,
       etag: facts.etag,
       baseVersion,
-      allowGrants: [...new Set([...(earlier?.allowGrants ?? []), ...allowGrants])],
+      allowGrants: [...new Set([...(waiting?.allowGrants ?? []), ...allowGrants])],
       savedBy,
       savedAt: clock.now(),
       gate,
@@ -75,6 +76,9 @@ export async function holdDefinition(
   if (earlier && !waiting) context.defer(dropHeld(context, saver, earlier, facts.etag))
   return held
 }
+
+const isOver = (saver: Saver, { savedBy, problem, trialId }: HeldDefinition): boolean =>
+  problem !== null && trialId !== null && savedBy.id === saver.id
 
 const toActor = (saver: Saver): Actor => ({
   accountId: saver.id as AccountId,

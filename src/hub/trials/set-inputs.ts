@@ -18,7 +18,7 @@ const toCitedId = (text: string): string =>
 const pattern = checkText.superRefine((source, { addIssue }) => {
   const mark = findExpressionMark(source)
   if (mark === null) return
-  const message = `Must be a text, not a regular expression: write * in place of ${mark}, which matches any characters.`
+  const message = `Must be a text, not a regular expression: write * in place of ${mark}, which matches any characters`
   addIssue({ code: 'custom', message })
 })
 

@@ -13,6 +13,7 @@ import type {
 } from '../../shared/ids'
 import { sha256 } from '../../shared/sha256'
 import { canEditAgent, definitionErrors } from '../agents/definition-rules'
+import { reopenHeld } from '../agents/held-queries'
 import type {
   Actor,
   CaseCheck,
@@ -654,6 +655,7 @@ export async function judgeCase(
     const { saved } = await batch(db, {
       guard: await guardActor(context, actor, {}),
       saved: markJudged(found.id, { verdict, by: accountId, now: clock.now() }),
+      held: reopenHeld(trialId as TrialId),
     })
     if (!saved) throw trialErrors.notDone()
     return { id: found.id, verdict }

@@ -8,7 +8,7 @@ import {
   definitionErrors,
   diffFiles,
   type FileDiff,
-  heldDetail,
+  OtherHeldError,
   requireEditor,
 } from '../../hub/agents/definition-rules'
 import { grantErrors } from '../../hub/grants/actions'
@@ -99,9 +99,9 @@ async function restore(c: PageContext): Promise<Response> {
     })
     if (held) return c.redirect(heldPath(name), 303)
   } catch (error) {
-    const { code, details = [], message, hint } = toAppError(error)
+    const { code, message, hint } = toAppError(error)
     if (code !== 'CONFLICT') throw error
-    const isHeld = details.some(({ path }) => path === heldDetail)
+    const isHeld = error instanceof OtherHeldError
     const problem = {
       message: isHeld ? message : 'Somebody else saved a version since you opened this page.',
       hint: isHeld ? hint : 'Look at its changes, then restore again.',

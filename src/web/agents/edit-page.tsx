@@ -19,7 +19,7 @@ import {
   diffFiles,
   type FileDiff,
   formatTooDifferent,
-  heldDetail,
+  OtherHeldError,
   requireCreator,
   requireEditor,
 } from '../../hub/agents/definition-rules'
@@ -405,8 +405,7 @@ function showRejected(
   const { code, details = [], status } = toAppError(error)
   const kept = toKept(submitted)
   if (code === 'INVALID_DEFINITION') return show(c, name, { ...kept, problems: details }, status)
-  const isHeld = details.some(({ path }) => path === heldDetail)
-  if (code === 'CONFLICT' && name !== null && !isHeld) {
+  if (code === 'CONFLICT' && name !== null && !(error instanceof OtherHeldError)) {
     const problem = {
       message: 'Somebody else saved this definition while you edited it.',
       hint: 'Compare the changes below, then save again. Your text replaces theirs.',

@@ -152,7 +152,7 @@ const TrialOfChange: FC<{ held: HeldDefinition; now: number }> = ({ held, now })
       <dl class="def up3">
         <dt>Trial</dt>
         <dd>
-          {trialId ? <a href={trialPath(trialId)}>open</a> : 'none'}, on the set{' '}
+          {trialId ? <a href={trialPath(trialId)}>its cases and answers</a> : 'none'}, on the set{' '}
           <a href={setsPath(held.name)}>{gate.set}</a>,{' '}
           {formatPlural(gate.repeats, 'time', 'times')} each
         </dd>
@@ -184,7 +184,7 @@ const Decide: FC<{ held: HeldDefinition; isAdmin: boolean; form: FormState<Apply
           required
         />
         <div>
-          <button type="submit" class="btn go">
+          <button type="submit" class="btn">
             Apply without the trial
           </button>
         </div>

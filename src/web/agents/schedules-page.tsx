@@ -11,7 +11,7 @@ import type {
 import { countedRunsMax } from '../../agents/contract/definitions'
 import { readFiles, saveDefinition } from '../../hub/agents/definition-actions'
 import { type DefinitionRow, selectDefinition } from '../../hub/agents/definition-queries'
-import { definitionErrors, heldDetail, requireEditor } from '../../hub/agents/definition-rules'
+import { definitionErrors, OtherHeldError, requireEditor } from '../../hub/agents/definition-rules'
 import type { Saver } from '../../hub/agents/hold-definition'
 import { grantErrors } from '../../hub/grants/actions'
 import { findNotGranted } from '../../hub/grants/preview'
@@ -203,8 +203,8 @@ function showRejected(c: PageContext, sent: Sent, error: unknown): Promise<Respo
   const { form, edited = null, base } = sent
   const { code, details = [], status } = toAppError(error)
   if (code === 'TOO_LATE') return showGone(c, sent)
-  if (details.some(({ path }) => path === heldDetail)) {
-    const { message, hint } = toAppError(error)
+  if (error instanceof OtherHeldError) {
+    const { message, hint } = error
     return show(c, { form: { ...form, problem: { message, hint } }, edited }, status)
   }
   if (code === 'CONFLICT') {

@@ -171,6 +171,31 @@ describe('a change that has to pass a trial', () => {
     ])
   })
 
+  test('P7: that has not passed is replaced by whoever saved it, and passes when people say so', async () => {
+    const { playTrial, readTrial, sweep, hub, mira } = world
+    const { held } = await save('Too short.')
+    await playTrial(held.trial_id, worse)
+    await sweep()
+    expect((await read()).held.problem).toMatch(/^It does worse/)
+    const { cases } = await readTrial(held.trial_id)
+    for (const { id } of cases) {
+      const { body } = await hub.call(`/trials/${held.trial_id}/cases/${id}/verdict`, {
+        key: mira.key,
+        body: { says: 'same' },
+      })
+      expect(body.case).toEqual({ id, verdict: 'same' })
+    }
+    await sweep()
+    expect(await read()).toMatchObject({ held: null, definition: { etag: 'etag of Too short.' } })
+
+    const { held: failed } = await save('Worse.')
+    await playTrial(failed.trial_id, worse)
+    await sweep()
+    const { held: other } = await save('Mended.')
+    expect(other).toMatchObject({ etag: 'etag of Mended.', problem: null })
+    expect(other.trial_id).not.toBe(failed.trial_id)
+  })
+
   test('P7: can be discarded, which cancels its trial', async () => {
     const { readTrial, hub, mira } = world
     const before = await read()
