@@ -162,12 +162,10 @@ async function compareCase(step: Step, each: OpenCase): Promise<'judging' | 'don
 
 const toSide = (each: Pick<OpenCase, 'checks'>, lane: CaseLane): ComparedSide => ({
   answer: lane.answer,
-  results: runChecks(each.checks, { ...lane, calls: lane.calls.map(toCall) }),
+  results: runChecks(each.checks, lane),
   incomplete: describeIncomplete(lane),
   hasFailed: lane.outcome === 'failed',
 })
-
-const toCall = ({ tool }: { tool: string }) => ({ tool, arguments: '' })
 
 function describeIncomplete({ state, outcome, incomplete }: CaseLane): string | null {
   if (incomplete !== null) return incomplete
@@ -324,7 +322,7 @@ function toObserved(
 ): ComparedSide {
   const answer = agents.replays.readAnswer(record)
   const steps = readTrace(agents, record, 'all', found)?.steps ?? []
-  const calls = steps.flatMap(({ tools }) => tools.map(({ name }) => toCall({ tool: name })))
+  const calls = steps.flatMap(({ tools }) => tools.map(({ name }) => ({ tool: name })))
   const { outcome, iterations, costMicrousd } = found
   const lane = { outcome, answer, steps: iterations, costMicrousd, calls }
   return {

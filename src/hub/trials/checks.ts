@@ -13,7 +13,7 @@ export interface CheckedLane {
   /** Model calls. */
   steps: number
   costMicrousd: number
-  calls: { tool: string; arguments: string }[]
+  calls: { tool: string }[]
 }
 
 /** Returns what each check finds of a lane, in the order of the checks. It never throws, and takes a time that is linear in the answer. */

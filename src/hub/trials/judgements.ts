@@ -1,4 +1,5 @@
 import type { Judgement, Verdict } from '../contract/hub'
+import { toVerdict } from './verdicts'
 
 /** What a judge said of one order of two answers: what its lane stores as its answer. */
 export interface StoredJudgement {
@@ -29,7 +30,7 @@ export function combineJudgements(
   one: StoredJudgement,
   other: StoredJudgement,
 ): { verdict: Verdict; reason: string } {
-  const [a, b] = [toVerdict(one.says, 'worse'), toVerdict(other.says, 'better')]
+  const [a, b] = [toVerdict(one.says, 'baseline'), toVerdict(other.says, 'candidate')]
   if (a === b) return { verdict: a, reason: one.reason }
   const unsure = [one, other].find(({ says }) => says === 'cannot_tell')
   if (unsure) return { verdict: 'cannot_tell', reason: unsure.reason }
@@ -40,11 +41,4 @@ export function combineJudgements(
       ? `The judge preferred the ${one.says} answer in either order.`
       : 'The judge decided otherwise when the order of the answers was exchanged.',
   }
-}
-
-/** @param first what it says of the draft that the first answer is better */
-function toVerdict(says: Judgement, first: 'better' | 'worse'): Verdict {
-  if (says === 'first') return first
-  if (says === 'second') return first === 'better' ? 'worse' : 'better'
-  return says
 }

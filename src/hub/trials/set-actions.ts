@@ -72,7 +72,7 @@ export interface SetView extends SetRow {
 }
 
 /** Errors of sets and cases, as users read them. */
-export const setErrors = {
+const setErrors = {
   agentNotFound: () => notFound('agent', 'Only agents that run on this hub have sets.'),
   notFound: () => notFound('set'),
   caseNotFound: () => notFound('case'),

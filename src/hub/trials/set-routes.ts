@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { deletedAnswer } from '../http/answers'
 import { decodeUtf8 } from '../http/bodies'
-import { type Call, presentIdempotent, type Route, route } from '../http/route'
-import type { Caller } from '../replays/actions'
+import { presentIdempotent, type Route, route } from '../http/route'
+import { readCaller, toCaller } from '../replays/callers'
 import {
   addCase,
   createSet,
@@ -13,7 +13,6 @@ import {
   importCases,
   listSets,
   readSet,
-  setErrors,
 } from './set-actions'
 import {
   caseAnswer,
@@ -27,19 +26,6 @@ import {
 import { caseChange, caseInput, setInput } from './set-inputs'
 
 const tag = 'agents'
-
-const toCaller = (call: Call<unknown, unknown>): Caller => ({
-  viewer: call.viewer(),
-  reader: call.reader,
-})
-
-/** The same for what only reads: the viewer is read first, as the set says who may see it. */
-async function readCaller({ read, reader }: Call<unknown, unknown>): Promise<Caller> {
-  const { viewer } = await read({})
-  // A route of one's own things has refused a call without a key.
-  if (!viewer) throw setErrors.notFound()
-  return { viewer, reader }
-}
 
 const agentSetRoutes: Route[] = [
   route({
