@@ -1,7 +1,9 @@
+import { keep } from './keep'
+
 /** Characters before a cut among which the beginning of what it would split is looked for. */
 const lookBack = 64
 
-let graphemes: Intl.Segmenter | undefined
+const getGraphemes = keep(() => new Intl.Segmenter('en', { granularity: 'grapheme' }))
 
 /**
  * Returns the beginning of a text, at most `charsMax` UTF-16 units, which ends between two characters as people see
@@ -12,8 +14,9 @@ export function cutText(text: string, charsMax: number): string {
   const most = Math.max(0, Math.floor(charsMax))
   if (text.length <= most) return text
   const from = toPair(text, Math.max(0, most - lookBack))
-  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
-  const around = graphemes.segment(text.slice(from, most + lookBack)).containing(most - from)
+  const around = getGraphemes()
+    .segment(text.slice(from, most + lookBack))
+    .containing(most - from)
   const start = around?.index ?? 0
   return text.slice(0, start > 0 ? from + start : toPair(text, most)).toWellFormed()
 }

@@ -2,26 +2,16 @@
  * Formatting of numbers for pages. Units follow a no-break space. Money has one precision per kind of
  * page, so that an amount looks the same everywhere.
  */
+import { keep } from './keep'
+
 const NBSP = '\u00a0'
 
 type MoneyPlace = 'thread' | 'trace' | 'budget'
 
 const digits = { thread: 3, trace: 4, budget: 2 } as const satisfies Record<MoneyPlace, number>
 
-/**
- * Makes a format when it is first used, and keeps it: the first one loads the platform's tables, a tenth of a Worker's
- * start, and `toLocaleString` makes one at every call.
- */
-export function keepFormat<Format>(make: () => Format): () => Format {
-  let format: Format | undefined
-  return () => {
-    format ??= make()
-    return format
-  }
-}
-
 const formatDigits = (least: number, most = least): (() => Intl.NumberFormat) =>
-  keepFormat(
+  keep(
     () =>
       new Intl.NumberFormat('en-US', { minimumFractionDigits: least, maximumFractionDigits: most }),
   )
@@ -68,7 +58,7 @@ export const formatCost = (microusd: number, isPriced: boolean, place: MoneyPlac
 export const capitalize = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
-const countFormat = keepFormat(() => new Intl.NumberFormat('en-US'))
+const countFormat = keep(() => new Intl.NumberFormat('en-US'))
 
 export const formatCount = (count: number): string => countFormat().format(count)
 
@@ -128,7 +118,7 @@ export function formatAgo(at: number, now: number): string {
   return formatDay(at)
 }
 
-const dayFormat = keepFormat(
+const dayFormat = keep(
   () =>
     new Intl.DateTimeFormat('en-GB', {
       day: 'numeric',

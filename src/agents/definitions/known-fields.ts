@@ -1,17 +1,17 @@
 import { activationLimits } from '../../shared/config'
 import { formatNearest } from '../../shared/find-nearest'
+import { keep } from '../../shared/keep'
 import { programTypes } from '../../shared/runner-protocol'
 import { autoProvider } from '../../shared/settings'
 import { type Config, createConfigJsonSchema } from './config-schema'
 import { programs } from './executors'
 import { fieldNotes, formatExample } from './field-notes'
 
-let schema: object | undefined
+const getSchema = keep(createConfigJsonSchema)
 
 /** Returns the fields that `config.yaml` can have at a path, such as `['brain']`; none for other paths. */
 function listKnownFields(path: readonly PropertyKey[]): string[] {
-  schema ??= createConfigJsonSchema()
-  let node: unknown = schema
+  let node: unknown = getSchema()
   for (const step of path) {
     node = typeof step === 'number' ? read(node, 'items') : read(read(node, 'properties'), step)
   }

@@ -1,15 +1,9 @@
 import { reports } from '../../shared/config'
 import { type Answers, batch, run } from '../../shared/db/batch'
 import type { Db } from '../../shared/db/db'
-import {
-  formatCount,
-  formatDay,
-  formatMoney,
-  formatPlural,
-  formatShare,
-  keepFormat,
-} from '../../shared/format'
+import { formatCount, formatDay, formatMoney, formatPlural, formatShare } from '../../shared/format'
 import type { PostId } from '../../shared/ids'
+import { keep } from '../../shared/keep'
 import { accountPath, commentPath, postPath } from '../../shared/paths'
 import { chooseStarter, starterAgent, toQuestionPath } from '../../shared/starter-agent'
 import type { ActionContext } from '../database/action-context'
@@ -188,7 +182,7 @@ function formatUsedShare(budget: ChangedBudget): string {
 const computeUsedShare = (budget: ChangedBudget): number => computeUsedShares(budget)?.used ?? 0
 
 const inBritish = (options: Intl.DateTimeFormatOptions) =>
-  keepFormat(() => new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' }))
+  keep(() => new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' }))
 
 const dayFormat = inBritish({ dateStyle: 'full' })
 const shortFormat = inBritish({ day: 'numeric', month: 'long', year: 'numeric' })

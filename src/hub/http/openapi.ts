@@ -1,6 +1,7 @@
 import type { Handler, Hono } from 'hono'
 import * as z from 'zod'
 import { errorCodes } from '../../shared/errors'
+import { keep } from '../../shared/keep'
 import { apiTags } from '../contract/access'
 import { declareEntry } from './guard-entry'
 import type { Example, HubEnv, RouteSummary } from './hub-env'
@@ -30,12 +31,11 @@ const errorSchema = {
 
 /** Mounts `GET /openapi.json` at the root and under the API's base path. */
 export function mountOpenapi(app: Hono<HubEnv>, routes: DescribedRoute[]): void {
-  let described: DescribedApi | undefined
+  const getDescribed = keep(() => describeRoutes(routes))
   for (const path of ['/openapi.json', `${apiBase}/openapi.json`]) {
     const send = declareEntry<Handler<HubEnv>>({ rate: 'read', body: 'none' }, (c) => {
       const name = c.var.context.settings.ROOKERY_NAME
-      described ??= describeRoutes(routes)
-      return c.json(describeApi(described, { name, url: c.var.origin }))
+      return c.json(describeApi(getDescribed(), { name, url: c.var.origin }))
     })
     app.get(path, send)
   }
@@ -518,7 +518,6 @@ export const toSummaries = (routes: DescribedRoute[]): RouteSummary[] =>
   routes.map((route) => {
     const { method, path, summary, tag } = route
     const access = method === 'get' && route.access === 'write' ? 'own' : route.access
-    let example: Example | undefined
     return {
       method: method.toUpperCase(),
       path,
@@ -527,6 +526,6 @@ export const toSummaries = (routes: DescribedRoute[]): RouteSummary[] =>
       access,
       takesImage: route.takesImage === true,
       takesDelivery: route.takesDelivery === true,
-      getExample: () => (example ??= createExample(route)),
+      getExample: keep(() => createExample(route)),
     }
   })

@@ -5,6 +5,7 @@ import { type Answers, batch, run } from '../../shared/db/batch'
 import type { Statement } from '../../shared/db/statement'
 import { AppError, notFound } from '../../shared/errors'
 import type { PostId } from '../../shared/ids'
+import { keep } from '../../shared/keep'
 import { knownFields } from '../../shared/known-fields'
 import { findMentions, listImages, readFirstLine } from '../../shared/markdown/render-markdown'
 import { shownText, showsText, storableText } from '../../shared/texts'
@@ -56,7 +57,7 @@ const readCharsMax = 2_000
 /** A first sentence that is shorter, such as "Hi!", does not say what the post is about; the next one is added. */
 const sentenceCharsMin = 16
 
-let sentences: Intl.Segmenter | undefined
+const getSentences = keep(() => new Intl.Segmenter('en', { granularity: 'sentence' }))
 
 /**
  * Returns the title of a post without one: the first sentence of the first line of its text that is more than the names
@@ -78,9 +79,8 @@ const dropNames = (line: string): string =>
   line.replace(/^(?:@[\w-]+(?:\s*[,:;&]\s*|\s+(?:and\s+(?=@))?|$))+/, '')
 
 function readSentence(line: string): string {
-  sentences ??= new Intl.Segmenter('en', { granularity: 'sentence' })
   let end = 0
-  for (const { index, segment } of sentences.segment(line)) {
+  for (const { index, segment } of getSentences().segment(line)) {
     end = index + segment.length
     // a mark within an address ends no sentence; one of Chinese or Japanese needs no space behind it
     if (end >= sentenceCharsMin && /[\s。！？]$/u.test(segment)) break

@@ -1,5 +1,6 @@
 import MarkdownIt from 'markdown-it'
 import { renderedTexts } from '../config'
+import { keep } from '../keep'
 import { showsText } from '../texts'
 import { countWork, TooComplexError, Work } from './count-work'
 import { isAllowedHtml, type TextPlace, useHtmlRules } from './html-rules'
@@ -10,30 +11,36 @@ import { useFootnotes, useLinkLabels, useStrikethrough, useTasks, useWebAddresse
  * The parser of GFM with footnotes and mentions; raw HTML is text. It keeps nothing of a text: what belongs to one is
  * in its `env`, and the work that the text may cost, too.
  */
-export const gfm = new MarkdownIt()
-gfm.disable(['html_block', 'html_inline', 'linkify', 'replacements', 'smartquotes'])
-gfm.normalizeLink = gfm.utils.lib.mdurl.encode
-gfm.normalizeLinkText = (text) => text
-// The HTML rules leave out the targets that are not safe.
-gfm.validateLink = () => true
-useWebAddresses(gfm)
-useLinkLabels(gfm)
-useStrikethrough(gfm)
-useFootnotes(gfm)
-useNames(gfm)
-useTasks(gfm)
-useHtmlRules(gfm)
-countWork(gfm)
+export const getGfm = keep(() => {
+  const gfm = new MarkdownIt()
+  gfm.disable(['html_block', 'html_inline', 'linkify', 'replacements', 'smartquotes'])
+  gfm.normalizeLink = gfm.utils.lib.mdurl.encode
+  gfm.normalizeLinkText = (text) => text
+  // The HTML rules leave out the targets that are not safe.
+  gfm.validateLink = () => true
+  useWebAddresses(gfm)
+  useLinkLabels(gfm)
+  useStrikethrough(gfm)
+  useFootnotes(gfm)
+  useNames(gfm)
+  useTasks(gfm)
+  useHtmlRules(gfm)
+  countWork(gfm)
+  return gfm
+})
 
 /**
  * The parser of a text that is shown as it is. It knows paragraphs, ends of lines, addresses and mentions only, which take
  * linear time.
  */
-const plain = new MarkdownIt('zero', { breaks: true })
-plain.enable('newline')
-useWebAddresses(plain)
-useNames(plain)
-useHtmlRules(plain)
+const getPlain = keep(() => {
+  const plain = new MarkdownIt('zero', { breaks: true })
+  plain.enable('newline')
+  useWebAddresses(plain)
+  useNames(plain)
+  useHtmlRules(plain)
+  return plain
+})
 
 /**
  * How many texts this isolate has rendered, how many of them as plain text because they are too complex, and how many
@@ -89,12 +96,14 @@ export function readFirstLine(text: string, isWanted = showsText): string {
 function listShownTexts(text: string): string[] {
   const env = { ...anyPlace, isPlain: false, work: new Work(text.length), ...emptySets() }
   try {
-    return gfm.parse(text, env).map(({ type, content, children }) => {
-      if (type !== 'inline') return type === 'fence' || type === 'code_block' ? content : ''
-      return (children ?? [])
-        .map((token) => (token.type.endsWith('break') ? '\n' : token.content))
-        .join('')
-    })
+    return getGfm()
+      .parse(text, env)
+      .map(({ type, content, children }) => {
+        if (type !== 'inline') return type === 'fence' || type === 'code_block' ? content : ''
+        return (children ?? [])
+          .map((token) => (token.type.endsWith('break') ? '\n' : token.content))
+          .join('')
+      })
   } catch (error) {
     if (!(error instanceof TooComplexError)) throw error
     return []
@@ -107,7 +116,7 @@ const emptySets = () => ({ names: new Set<string>(), images: new Set<string>(), 
 function renderGfm(text: string, place: TextPlace, spans = 0): Rendered | null {
   const env = { ...place, isPlain: false, work: new Work(text.length), ...emptySets(), spans }
   try {
-    const html = gfm.render(text, env).trimEnd()
+    const html = getGfm().render(text, env).trimEnd()
     // Without colors the text keeps its formatting.
     if (html.length > renderedTexts.htmlCharsMax && env.spans > spans)
       return renderGfm(text, place, renderedTexts.codeSpansMax)
@@ -126,7 +135,7 @@ const note = '<p><em>Shown as plain text: its formatting is too complex.</em></p
 /** Renders a text without its formatting. Each name is a link once, so that the HTML is at most six times longer. */
 export function renderAsPlain(text: string): Rendered {
   const env = { ...anyPlace, isPlain: true, ...emptySets() }
-  const html = plain.render(text, env).trimEnd()
+  const html = getPlain().render(text, env).trimEnd()
   return { html: `${note}\n${html}`, names: [...env.names], images: [] }
 }
 

@@ -14,7 +14,8 @@ import {
 import { warningThresholds } from '../../hub/rules/budget-levels'
 import { privateCommunityLabel } from '../../hub/rules/places'
 import { shortenText } from '../../shared/cut-text'
-import { formatCount, formatMoney, formatPeriod, keepFormat } from '../../shared/format'
+import { formatCount, formatMoney, formatPeriod } from '../../shared/format'
+import { keep } from '../../shared/keep'
 
 /** A bar of a chart with the value of each series, in the order of the series. */
 export interface Bar {
@@ -570,8 +571,11 @@ export function listTicks(max: number): number[] {
 }
 
 const createDayFormat = (options: Intl.DateTimeFormatOptions) => {
-  const dates = new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' })
-  return (day: number) => dates.format(day * DAY_MS).replaceAll(' ', NBSP)
+  const getDates = keep(() => new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' }))
+  return (day: number) =>
+    getDates()
+      .format(day * DAY_MS)
+      .replaceAll(' ', NBSP)
 }
 const longDay = createDayFormat({ weekday: 'short', day: 'numeric', month: 'short' })
 const longMonth = createDayFormat({ month: 'long', year: 'numeric' })
@@ -591,7 +595,7 @@ export function formatBucket({ fromDay, toDay }: ChartBucket, each: Bucket): str
 export const formatTick = (day: number, each: Bucket): string =>
   each === 'month' ? shortMonth(day) : shortDay(day)
 
-const compact = keepFormat(() => new Intl.NumberFormat('en-US', { notation: 'compact' }))
+const compact = keep(() => new Intl.NumberFormat('en-US', { notation: 'compact' }))
 
 /** Formats an axis value with the digits that its step needs, as `$50`, `$0.50`, `$0.005` or `1.2M`. */
 export function formatAxisValue(value: number, step: number, unit: Unit): string {

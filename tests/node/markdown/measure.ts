@@ -1,5 +1,5 @@
 import { TooComplexError, Work } from '../../../src/shared/markdown/count-work'
-import { gfm } from '../../../src/shared/markdown/render-markdown'
+import { getGfm } from '../../../src/shared/markdown/render-markdown'
 
 const id = '00000000-0000-0000-0000-000000000000'
 
@@ -7,7 +7,14 @@ const id = '00000000-0000-0000-0000-000000000000'
 export function countWork(text: string): number {
   const work = new Work(text.length)
   try {
-    gfm.render(text, { heading: 3, id, isPlain: false, work, names: new Set<string>(), spans: 0 })
+    getGfm().render(text, {
+      heading: 3,
+      id,
+      isPlain: false,
+      work,
+      names: new Set<string>(),
+      spans: 0,
+    })
   } catch (error) {
     if (!(error instanceof TooComplexError)) throw error
   }
