@@ -9,6 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { createRequire } from 'node:module'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -16,6 +17,7 @@ import { HubClient } from '../../client/index.ts'
 import { buildWorker } from '../../scripts/build-worker.mjs'
 import { type Hub, startHub as startNewHub } from '../../scripts/hub-runtime.mjs'
 import { root } from '../../scripts/local-state.mjs'
+import { growth } from '../../scripts/miniflare.mjs'
 import { seedAgents } from '../../scripts/seed-agents.mjs'
 import { watchClock } from '../../scripts/watch-clock.mjs'
 import { runScript } from './run-script'
@@ -48,6 +50,11 @@ test('the script of the Worker takes one byte a character in memory', () => {
   // One character above U+00FF, and V8 keeps the whole script with two bytes each. esbuild escapes them in
   // strings, but not in regular expressions.
   expect(script.match(/.{0,40}[\u0100-\uffff].{0,40}/g)).toBeNull()
+})
+
+test('Miniflare still has the step in which the configuration grows, which the launcher makes larger', () => {
+  const path = createRequire(import.meta.url).resolve('miniflare')
+  expect(readFileSync(path, 'utf8').split(growth.from)).toHaveLength(2)
 })
 
 test('L36: a clock that is set back is noticed once; one that goes on, is set ahead, or steps back a little is none', () => {
