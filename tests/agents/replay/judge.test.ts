@@ -3,6 +3,7 @@ import { parseBlocks } from '../../../src/agents/text/fence'
 import { combineJudgements, readJudgement } from '../../../src/hub/trials/judgements'
 import { activationLimits, judgeLimits } from '../../../src/shared/config'
 import type { FakeAnswer } from '../../support/fake-model-wire'
+import { sample } from '../../support/sample'
 import { fakeModel, type ProtocolName, protocols } from '../models/fake-provider'
 import { type Pair, pairs } from './judge-pairs'
 import {
@@ -73,7 +74,7 @@ describe('P6: of forty pairs, in both orders', () => {
   test.each(['A', 'B', 'answer a', '"b"'])(
     'a judge that always says %s tells nothing',
     async (said) => {
-      for (const pair of pairs) {
+      for (const pair of sample(pairs, 10, said.length)) {
         const text = `{"winner": ${JSON.stringify(said)}, "reason": "It is better."}`
         const { verdict, reason } = await judge(pair.worse, pair.better, pair, always(text))
         expect(verdict).toBe('cannot_tell')
@@ -92,7 +93,7 @@ describe('P6: of forty pairs, in both orders', () => {
       '[1,2',
       '{}',
     ]
-    for (const [at, pair] of pairs.entries()) {
+    for (const [at, pair] of sample(pairs, 14).entries()) {
       const text = nonsense[at % nonsense.length] ?? ''
       const { verdict } = await judge(pair.worse, pair.better, pair, always(text))
       expect(verdict, text).toBe('cannot_tell')
