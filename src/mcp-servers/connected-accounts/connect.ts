@@ -1,14 +1,6 @@
-import {
-  discoverOAuthServerInfo,
-  exchangeAuthorization,
-  extractWWWAuthenticateParams,
-  registerClient,
-  startAuthorization,
-} from '@modelcontextprotocol/sdk/client/auth.js'
 import type { OAuthMetadata } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { checkResourceAllowed } from '@modelcontextprotocol/sdk/shared/auth-utils.js'
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js'
-import { LATEST_PROTOCOL_VERSION } from '@modelcontextprotocol/sdk/types.js'
 import { toAccessError } from '../../hub/contract/access'
 import type { GrantApi, Sender } from '../../hub/contract/hub'
 import { connectedAccounts } from '../../shared/config'
@@ -34,6 +26,7 @@ import {
   createOauthFetch,
   explainFailure,
   type Grant,
+  loadAuth,
   type OauthLink,
   openValue,
   revokeGrant,
@@ -87,6 +80,7 @@ export async function beginConnection(
     ? { client_id: given.clientId }
     : await findClient(deps, link, found, redirectUri)
   const state = createState()
+  const { startAuthorization } = await loadAuth()
   const { authorizationUrl, codeVerifier } = await startAuthorization(found.metadata.issuer, {
     metadata: found.metadata,
     clientInformation: client,
@@ -135,6 +129,7 @@ async function findClient(
     return openValue<Client>(cipher, known, contextOf.client(place))
   }
   if (!metadata.registration_endpoint) throw connectErrors.noClient(service)
+  const { registerClient } = await loadAuth()
   const registered = await registerClient(metadata.issuer, {
     metadata,
     clientMetadata: {
@@ -177,6 +172,7 @@ interface Discovered extends AuthorizationServer {
 async function discover(link: OauthLink): Promise<Discovered> {
   const { name, baseUrl } = link.service
   const fetchFn = createOauthFetch(link)
+  const { discoverOAuthServerInfo, extractWWWAuthenticateParams } = await loadAuth()
   const hints = extractWWWAuthenticateParams(await sendWithoutToken(fetchFn, baseUrl))
   const { resourceMetadataUrl } = hints
   const found = await discoverOAuthServerInfo(baseUrl, {
@@ -206,8 +202,9 @@ async function discover(link: OauthLink): Promise<Discovered> {
   }
 }
 
-const sendWithoutToken = (fetchFn: FetchLike, baseUrl: string): Promise<Response> =>
-  fetchFn(baseUrl, {
+async function sendWithoutToken(fetchFn: FetchLike, baseUrl: string): Promise<Response> {
+  const { LATEST_PROTOCOL_VERSION } = await import('@modelcontextprotocol/sdk/types.js')
+  return fetchFn(baseUrl, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -216,6 +213,7 @@ const sendWithoutToken = (fetchFn: FetchLike, baseUrl: string): Promise<Response
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'ping' }),
   })
+}
 
 /** A server must not describe another one, and must bind a code to who started (OAuth 2.1). */
 function checkServer(service: string, url: string | URL, metadata: OAuthMetadata): void {
@@ -285,6 +283,7 @@ async function finishConnection(
   if (!row || toDestination(row.baseUrl) !== destination) throw connectErrors.moved(service)
   const signal = AbortSignal.timeout(connectedAccounts.stepMs)
   const link: OauthLink = { service: row, isPrivateAllowed, resolve, signal }
+  const { exchangeAuthorization } = await loadAuth()
   const given = await exchangeAuthorization(metadata.issuer, {
     metadata,
     clientInformation: client,

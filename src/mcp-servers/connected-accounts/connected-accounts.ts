@@ -1,4 +1,3 @@
-import { refreshAuthorization } from '@modelcontextprotocol/sdk/client/auth.js'
 import type { ConnectedAccountsEnd } from '../../hub/contract/hub'
 import { connectedAccounts, connectedAccounts as limits, outside } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
@@ -25,6 +24,7 @@ import {
   type Grant,
   isFinal,
   listSecrets,
+  loadAuth,
   openValue,
   revokeGrant,
   sealValue,
@@ -222,6 +222,7 @@ async function renewAlone(opening: Opening, { row, grant }: Opened): Promise<Ope
   const signal = AbortSignal.timeout(connectedAccounts.timeoutMs)
   const oauth = { service, isPrivateAllowed, resolve, signal }
   try {
+    const { refreshAuthorization } = await loadAuth()
     const given = await refreshAuthorization(metadata.issuer, {
       metadata,
       clientInformation: client,

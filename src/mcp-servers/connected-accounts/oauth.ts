@@ -1,4 +1,3 @@
-import { selectClientAuthMethod } from '@modelcontextprotocol/sdk/client/auth.js'
 import { OAuthError } from '@modelcontextprotocol/sdk/server/auth/errors.js'
 import type {
   OAuthClientInformationMixed,
@@ -122,7 +121,7 @@ export async function revokeGrant(link: OauthLink, grant: Grant): Promise<boolea
   const send = createOauthFetch(link)
   const revoke = async (token: string, kind: string): Promise<boolean> => {
     const form = new URLSearchParams({ token, token_type_hint: kind })
-    const headers = authenticate(grant, form)
+    const headers = await authenticate(grant, form)
     const { ok } = await send(url, { method: 'POST', headers, body: form.toString() })
     return ok
   }
@@ -135,8 +134,15 @@ export async function revokeGrant(link: OauthLink, grant: Grant): Promise<boolea
   }
 }
 
+/** Loads the SDK's part of OAuth when somebody connects an account or uses one. */
+export const loadAuth = () => import('@modelcontextprotocol/sdk/client/auth.js')
+
 /** Returns the headers of a request, and adds to its form how the hub shows who it is. */
-function authenticate({ client, metadata }: Grant, form: URLSearchParams): Record<string, string> {
+async function authenticate(
+  { client, metadata }: Grant,
+  form: URLSearchParams,
+): Promise<Record<string, string>> {
+  const { selectClientAuthMethod } = await loadAuth()
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
   const { client_id: id, client_secret: secret = '' } = client
   const methods = metadata.token_endpoint_auth_methods_supported ?? []

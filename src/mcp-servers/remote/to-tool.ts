@@ -1,5 +1,4 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
 import { remoteServers } from '../../shared/config'
 import { type ErrorDetail, limitDetails } from '../../shared/errors'
 import { isRawNumber } from '../../shared/exact-json'
@@ -196,7 +195,8 @@ async function callRemote(
 /** Reads the tools of a server, with those that read its resources if it offers any. */
 export const listRemoteTools: UseClient<ToolList> = async (client, { hasResources }) => {
   if (!hasResources) return listTools(client)
-  const list = await listTools(client).catch((error: unknown) => {
+  const list = await listTools(client).catch(async (error: unknown) => {
+    const { ErrorCode, McpError } = await import('@modelcontextprotocol/sdk/types.js')
     // A server can offer resources alone.
     if (error instanceof McpError && error.code === ErrorCode.MethodNotFound) return readTools([])
     throw error

@@ -1,15 +1,12 @@
 import { waitUntil } from 'cloudflare:workers'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import {
-  ErrorCode,
-  type JSONRPCErrorResponse,
-  type JSONRPCMessage,
-  type JSONRPCRequest,
-  type JSONRPCResultResponse,
-  McpError,
+import type {
+  JSONRPCErrorResponse,
+  JSONRPCMessage,
+  JSONRPCRequest,
+  JSONRPCResultResponse,
 } from '@modelcontextprotocol/sdk/types.js'
-import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/cfworker'
 import { remoteServers } from '../../shared/config'
 import { AppError, type ErrorDetail } from '../../shared/errors'
 import { connectPath, remoteServerPath, remoteToolPath } from '../../shared/paths'
@@ -54,16 +51,17 @@ async function runWithClient<Result>(
   use: UseClient<Result>,
   { session, isKept }: SessionUse,
 ): Promise<Result> {
-  const client = new Client(
+  const sdk = await loadSdk()
+  const client = new sdk.Client(
     { name: 'rookery', version: '0.1.0' },
-    { jsonSchemaValidator: new CfWorkerJsonSchemaValidator() },
+    { jsonSchemaValidator: new sdk.CfWorkerJsonSchemaValidator() },
   )
   const transport = new RemoteTransport(link, session)
   try {
     await client.connect(transport, { timeout: link.timeoutMs ?? remoteServers.timeoutMs })
     return await use(client, transport)
   } catch (error) {
-    throw explain(link.connection.service, error)
+    throw explain(link.connection.service, error, sdk)
   } finally {
     // Ending the session is optional, so a failure is ignored.
     if (!isKept) await transport.terminate().catch(() => undefined)
@@ -71,8 +69,22 @@ async function runWithClient<Result>(
   }
 }
 
+/** Loads the SDK when the first server is asked: it makes a seventh of the schemas that a start would make. */
+async function loadSdk() {
+  const [{ Client }, { CfWorkerJsonSchemaValidator }, { ErrorCode, McpError }] = await Promise.all([
+    import('@modelcontextprotocol/sdk/client/index.js'),
+    import('@modelcontextprotocol/sdk/validation/cfworker'),
+    import('@modelcontextprotocol/sdk/types.js'),
+  ])
+  return { Client, CfWorkerJsonSchemaValidator, ErrorCode, McpError }
+}
+
 /** Converts an error to an `AppError`. The server's message is truncated; credentials are redacted already. */
-function explain(service: string, error: unknown): AppError {
+function explain(
+  service: string,
+  error: unknown,
+  { ErrorCode, McpError }: Awaited<ReturnType<typeof loadSdk>>,
+): AppError {
   if (error instanceof AppError) return error
   if (error instanceof McpError) {
     if (error.code === ErrorCode.RequestTimeout) return remoteErrors.timedOut(service)
