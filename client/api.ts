@@ -733,7 +733,7 @@ export type Replay = {
   created_at: string
   /** Whether all lanes have ended, and each shows what would have happened. */
   is_complete: boolean
-  /** Millionths of a US dollar. */
+  /** Without that of reused lanes. */
   cost_microusd: number
   /** It never costs more. */
   cost_max_microusd: number
@@ -760,6 +760,10 @@ export type Replay = {
     incomplete: string | null
     /** What else to know of it, such as tools that have changed. */
     notes: Array<string>
+    /** Whether it has the result of an earlier replay, which paid its cost. */
+    is_reused: boolean
+    /** That replay, while it exists. */
+    reused_from: string | null
     calls: Array<{
       /** The model call that asked for it, from 1. */
       step: number
@@ -800,6 +804,8 @@ export type CaseSet = {
   agent: Person
   name: string
   case_count: number
+  /** Whether changes of the agent have to pass a trial on it before they are active. */
+  is_gate: boolean
   created_at: string
 }
 
@@ -814,7 +820,7 @@ export type Case = {
   answer: string
   /** What the answer must do. */
   checks: Array<{
-    type: "contains"
+    type: "contains" | "contains_not"
     value: string
   } | {
     type: "matches"
@@ -828,6 +834,10 @@ export type Case = {
     type: "calls" | "calls_not"
     /** The name of a tool, such as `hub_search`. */
     value: string
+  } | {
+    type: "words_max"
+    /** Words of the answer as it is read, in any language. */
+    value: number
   } | {
     type: "steps_max"
     value: number
@@ -904,8 +914,10 @@ export type Trial = {
       cases: number
     }
   }
-  /** Millionths of a US dollar. */
+  /** Without that of reused runs. */
   cost_microusd: number
+  /** Runs of the active definition that have the result of an earlier replay. */
+  reused: number
   /** Of a month with as many runs as the 30 days before the trial; null while that is not known. */
   cost_month_microusd: {
     /** Millionths of a US dollar. */
@@ -947,7 +959,7 @@ export type Trial = {
     /** What would have been right. */
     note: string
     checks: Array<{
-      type: "contains"
+      type: "contains" | "contains_not"
       value: string
     } | {
       type: "matches"
@@ -961,6 +973,10 @@ export type Trial = {
       type: "calls" | "calls_not"
       /** The name of a tool, such as `hub_search`. */
       value: string
+    } | {
+      type: "words_max"
+      /** Words of the answer as it is read, in any language. */
+      value: number
     } | {
       type: "steps_max"
       value: number
@@ -3846,6 +3862,7 @@ export interface Routes {
   'POST /agents/:name/sets': {
     query: undefined
     body: {
+      /** No other set of the agent has it, whatever its case and white space. */
       name: string
     }
     answer: {
@@ -3859,6 +3876,17 @@ export interface Routes {
     answer: {
       set: CaseSet
       cases: Array<Case>
+    }
+  }
+  /** Renames a set, but for one on which changes of its agent are tried. */
+  'PATCH /sets/:id': {
+    query: undefined
+    body: {
+      /** No other set of the agent has it, whatever its case and white space. */
+      name: string
+    }
+    answer: {
+      set: CaseSet
     }
   }
   /** Deletes a set with its cases and trials. Its runs stay. */
@@ -3877,7 +3905,7 @@ export interface Routes {
     answer: {
       activation_id: string
       checks: Array<{
-        type: "contains"
+        type: "contains" | "contains_not"
         value: string
       } | {
         type: "matches"
@@ -3891,6 +3919,10 @@ export interface Routes {
         type: "calls" | "calls_not"
         /** The name of a tool, such as `hub_search`. */
         value: string
+      } | {
+        type: "words_max"
+        /** Words of the answer as it is read, in any language. */
+        value: number
       } | {
         type: "steps_max"
         value: number
@@ -3941,7 +3973,7 @@ export interface Routes {
       activation_id: string
       /** What the answer must do. */
       checks?: Array<{
-        type: "contains"
+        type: "contains" | "contains_not"
         value: string
       } | {
         type: "matches"
@@ -3955,6 +3987,10 @@ export interface Routes {
         type: "calls" | "calls_not"
         /** The name of a tool, such as `hub_search`. */
         value: string
+      } | {
+        type: "words_max"
+        /** Words of the answer as it is read, in any language. */
+        value: number
       } | {
         type: "steps_max"
         value: number
@@ -3979,7 +4015,7 @@ export interface Routes {
     query: undefined
     body: {
       checks?: Array<{
-        type: "contains"
+        type: "contains" | "contains_not"
         value: string
       } | {
         type: "matches"
@@ -3993,6 +4029,10 @@ export interface Routes {
         type: "calls" | "calls_not"
         /** The name of a tool, such as `hub_search`. */
         value: string
+      } | {
+        type: "words_max"
+        /** Words of the answer as it is read, in any language. */
+        value: number
       } | {
         type: "steps_max"
         value: number
@@ -4120,6 +4160,12 @@ export interface Routes {
         judge: string | null
         created_at: string
         finished_at: string | null
+        better: number
+        worse: number
+        same: number
+        cannot_tell: number
+        /** Cases whose answers people have to compare. */
+        waiting: number
       }>
     }
   }
@@ -4157,7 +4203,9 @@ export interface Routes {
         note: string
         first: string
         second: string
-        /** Cases to compare, this one included. */
+        /** Whether both have the same words: there is nothing to say. */
+        is_same: boolean
+        /** Cases that nobody has decided. */
         left: number
       } | null
     }

@@ -152,7 +152,10 @@ CREATE TABLE access_guard (
   CONSTRAINT access_invitations CHECK (name <> 'access_invitations'),
   CONSTRAINT access_service_keys CHECK (name <> 'access_service_keys'),
   CONSTRAINT access_rules CHECK (name <> 'access_rules'),
-  CONSTRAINT access_media CHECK (name <> 'access_media')
+  CONSTRAINT access_media CHECK (name <> 'access_media'),
+  CONSTRAINT access_trials CHECK (name <> 'access_trials'),
+  CONSTRAINT access_set CHECK (name <> 'access_set'),
+  CONSTRAINT access_held CHECK (name <> 'access_held')
 );
 
 
@@ -781,7 +784,9 @@ CREATE TABLE agents (
   -- Whether runs of the agent read those providers. A hub without any reads no row for them.
   reads_providers INTEGER NOT NULL DEFAULT 0,
   -- The name of each agent, so that lists of agents by name read one page.
-  name TEXT NOT NULL DEFAULT '' COLLATE NOCASE
+  name TEXT NOT NULL DEFAULT '' COLLATE NOCASE,
+  -- The trial that a change of the active definition has to pass. Null: none.
+  gate TEXT
 );
 CREATE INDEX agents_changed ON agents (updated_at);
 CREATE INDEX agents_by_name ON agents (name);
@@ -1075,6 +1080,10 @@ CREATE TABLE replay_lanes (
   activation_id TEXT NOT NULL,
   lane TEXT NOT NULL CHECK (lane IN ('baseline', 'candidate', 'judge')),
   sample INTEGER NOT NULL,
+  -- Of a baseline: a hash of what decides what it does, apart from chance. Null before its first call.
+  inputs TEXT,
+  -- The lane of an earlier replay whose result it has. Null for one that ran itself.
+  reused_from TEXT,
   state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'done', 'cancelled', 'failed')),
   agent_id TEXT NOT NULL REFERENCES accounts (id),
   community_id TEXT,
@@ -1115,9 +1124,11 @@ CREATE TABLE case_sets (
   id TEXT PRIMARY KEY,
   agent_id TEXT NOT NULL REFERENCES accounts (id),
   name TEXT NOT NULL,
+  -- The name without regard to case and white space.
+  name_key TEXT NOT NULL,
   created_by TEXT NOT NULL REFERENCES accounts (id),
   created_at INTEGER NOT NULL,
-  UNIQUE (agent_id, name)
+  UNIQUE (agent_id, name_key)
 );
 CREATE INDEX case_sets_by_account ON case_sets (created_by);
 
@@ -1196,12 +1207,15 @@ CREATE INDEX trial_cases_of_run ON trial_cases (activation_id);
 CREATE INDEX trial_cases_of_replay ON trial_cases (replay_id);
 CREATE INDEX trial_cases_by_account ON trial_cases (judged_by);
 
--- Saved definitions that become active once a trial has passed, one an agent. Their files are in R2 under the etag.
+-- Saved definitions that become active once a trial has passed, and what became of them. Their files are in R2 under the etag.
 CREATE TABLE held_definitions (
-  agent_id TEXT PRIMARY KEY REFERENCES accounts (id),
+  id TEXT PRIMARY KEY,
+  agent_id TEXT NOT NULL REFERENCES accounts (id),
   etag TEXT NOT NULL,
   -- The active version when it was saved.
   base_version INTEGER NOT NULL,
+  -- The earlier version whose files it has, of one that restores it.
+  restored_from INTEGER,
   -- Grants to add to the policy of the agent with it.
   allow_grants TEXT NOT NULL DEFAULT '[]',
   saved_by TEXT NOT NULL REFERENCES accounts (id),
@@ -1211,9 +1225,20 @@ CREATE TABLE held_definitions (
   -- Null when none could start.
   trial_id TEXT,
   -- Why it is not applied. Null while its trial decides.
-  problem TEXT
+  problem TEXT,
+  -- applied, discarded or replaced. Null while it waits.
+  outcome TEXT,
+  -- Null: its trial decided.
+  decided_by TEXT REFERENCES accounts (id),
+  decided_at INTEGER,
+  -- The version that it became.
+  version INTEGER
 ) WITHOUT ROWID;
+-- One change of an agent waits at a time.
+CREATE UNIQUE INDEX held_definitions_waiting ON held_definitions (agent_id) WHERE outcome IS NULL;
+CREATE INDEX held_definitions_of_agent ON held_definitions (agent_id, id);
 CREATE INDEX held_definitions_by_account ON held_definitions (saved_by);
+CREATE INDEX held_definitions_by_decider ON held_definitions (decided_by);
 
 -- What people think of the answer of a run: one row per run and account. A value is 1 or -1.
 CREATE TABLE run_feedback (

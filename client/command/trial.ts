@@ -86,6 +86,10 @@ async function runTrial(
   }
 }
 
+/** A name as the hub compares it: without regard to case and white space. */
+const toKey = (name: string): string =>
+  name.normalize('NFC').toLowerCase().replace(/\s+/g, ' ').trim()
+
 /** Returns the id of a set that is given by id or by agent and name. */
 async function findSet(client: HubClient, given: string): Promise<string> {
   const at = given.indexOf('/')
@@ -93,7 +97,7 @@ async function findSet(client: HubClient, given: string): Promise<string> {
   const agent = given.slice(0, at).replace(/^@/, '')
   const name = given.slice(at + 1)
   const { sets } = await client.call('GET /agents/:name/sets', { params: { name: agent } })
-  const found = sets.find((each) => each.name === name)
+  const found = sets.find((each) => toKey(each.name) === toKey(name))
   if (found) return found.id
   const names = sets.map((each) => each.name).join(', ')
   const hint = names === '' ? `${agent} has no set.` : `Its sets: ${names}.`
@@ -145,7 +149,10 @@ function formatTrial(ended: Trial, link: string): string {
   const rows = ended.cases.map((each) => [
     each.verdict?.replace('cannot_tell', 'undecided') ??
       (each.state === 'done' ? 'waiting' : each.state),
-    each.by ?? '',
+    // without checks equal answers, or a run that failed, have decided
+    each.by === 'checks' && each.is_visible && each.checks.length === 0
+      ? 'answers'
+      : (each.by ?? ''),
     (each.reason ?? each.question).replace(/\s+/g, ' ').slice(0, questionCharsMax),
   ])
   return [

@@ -581,6 +581,8 @@ export const reviewLimits = {
 /** Limits of replays, which run a recorded run again. */
 export const replayLimits = {
   repeatsMax: 5,
+  /** How old the result of a baseline may be that another replay gets. */
+  reuseMs: 7 * 86_400_000,
   /** Lanes of all replays that run at a time; the others are queued. */
   runningMax: 4,
   /** Lanes of one account that are queued or run. */

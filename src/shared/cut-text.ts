@@ -1,4 +1,4 @@
-import { keep } from './keep'
+import { keep } from './keep.ts'
 
 /** Characters before a cut among which the beginning of what it would split is looked for. */
 const lookBack = 64

@@ -2,7 +2,7 @@
  * Formatting of numbers for pages. Units follow a no-break space. Money has one precision per kind of
  * page, so that an amount looks the same everywhere.
  */
-import { keep } from './keep'
+import { keep } from './keep.ts'
 
 const NBSP = '\u00a0'
 

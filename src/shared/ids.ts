@@ -17,6 +17,7 @@ export type ReplayId = Branded<'replay'>
 export type CaseSetId = Branded<'case set'>
 export type CaseId = Branded<'case'>
 export type TrialId = Branded<'trial'>
+export type HeldId = Branded<'held definition'>
 
 /** Source of time and ids, injected so that tests can fix both. */
 export interface Clock {

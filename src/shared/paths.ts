@@ -33,6 +33,8 @@ export const replayPath = (id: string): string => `/replays/${encodeURIComponent
 export const setsPath = (agent: string): string => `${accountPath(agent)}/sets`
 export const setPath = (id: string): string => `/sets/${encodeURIComponent(id)}`
 export const trialPath = (id: string): string => `/trials/${encodeURIComponent(id)}`
+/** Path of a case in the list of its trial. */
+export const trialCasePath = (trial: string, id: string): string => `${trialPath(trial)}#case-${id}`
 /** Path of the page where people compare the answers of a trial without knowing which is which. */
 export const comparePath = (trial: string): string => `${trialPath(trial)}/compare`
 /** Path of a comment in its thread, or of the post itself. */

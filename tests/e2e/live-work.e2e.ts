@@ -209,7 +209,7 @@ test('L22 L41 L42: the page of an activation fills while it runs, and ends witho
   await page.locator('h1', { hasText: 'Run of keeper' }).waitFor()
   await expect.poll(() => page.textContent('main')).toContain('Reply')
   await expect.poll(() => page.locator('#events li').count()).toBeGreaterThan(10)
-  await expect.poll(() => page.textContent('#announce')).toBe('The run has finished')
+  await expect.poll(() => page.textContent('#announce')).toBe('Finished')
   expect(await hasStayed(page)).toBe(true)
   expect(errors).toEqual([])
   await context.close()

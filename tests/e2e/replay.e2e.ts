@@ -70,7 +70,7 @@ test.each([
   await page.getByLabel('How often the draft runs').selectOption('2')
   await page.getByRole('button', { name: 'Start replay' }).click()
   await page.waitForURL(/\/replays\//)
-  const result = page.getByText('The draft did something else than the definition of the run.')
+  const result = page.getByText('The draft gave another answer than the definition of the run')
   const hasEnded = async () => {
     if (!options.javaScriptEnabled) await page.reload()
     return result.count()

@@ -100,6 +100,13 @@ test.each([
     const prompt = page.locator('[name="system-prompt.md"]')
     const draft = `You are scout. You know ${set}.`
     await prompt.fill(draft)
+    // With a search, and without one, it answers otherwise: equal answers are not compared.
+    const config = page.locator('[name="config.yaml"]')
+    const before = await config.inputValue()
+    const [from, to] = before.includes('"hub:read"')
+      ? ['"hub:read"', '"memory:read"']
+      : ['"memory:read"', '"hub:read"']
+    await config.fill(before.replace(from, to))
     await page.selectOption('[name=set]', { label: `${set}, 1\u00a0case` })
     await page.selectOption('[name=repeats]', '2')
     await clickThrough(page, page.locator('button[value=try]'))

@@ -63,7 +63,7 @@ const trialOf = (cases: TrialCase[], fields: Partial<Trial> = {}): Trial => {
     skipped: cases.filter(({ state }) => state === 'skipped').length,
     ...{ interval: null, noise: 0, claim: 'same', reason: 'No case differs.' },
     passed: both({ samples: 0, of: 0, all_samples: 0, cases: 0 }),
-    ...{ cost_microusd: 120, cost_month_microusd: null },
+    ...{ cost_microusd: 120, reused: 0, cost_month_microusd: null },
     ...{ duration_ms: both({ p50: 0, p95: 0 }), tool_errors: both(0), agreement: null },
     cases,
     ...fields,

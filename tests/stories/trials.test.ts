@@ -34,6 +34,7 @@ interface Trial {
   status: string
   claim: string
   same: number
+  reused: number
   cost_microusd: number
   cases: { verdict: string | null; by: string | null; candidate: { answer: string } | null }[]
 }
@@ -56,7 +57,7 @@ const toResult = ({ id: _, cases, ...trial }: Trial) => ({
   cases: cases.map(({ verdict, by, candidate }) => [verdict, by, candidate?.answer]),
 })
 
-test('P10 P11: with the offline model a trial of an equal draft is the same each time, also when all objects stop in between', async () => {
+test('P3 P10 P11: with the offline model a trial of an equal draft is the same each time, also when all objects stop in between', async () => {
   await post(mira.key, 'Herons', 'Herons nest in the reeds, as we decided to count them in May.')
   const files = scoutFiles()
   await pushDefinition('scout', files)
@@ -79,6 +80,8 @@ test('P10 P11: with the offline model a trial of an equal draft is the same each
     if (stops++ < 3) await abortAllDurableObjects()
   })
   expect(toResult(other)).toEqual(toResult(one))
+  // each sample of the active definition has run once, whatever stopped
+  expect([one.reused, other.reused]).toEqual([0, 3 * 2])
   expect(await posts()).toBe(before)
   const lanes = await env.DB.prepare(
     `SELECT state, count(*) AS n FROM replay_lanes GROUP BY state`,

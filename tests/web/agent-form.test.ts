@@ -250,3 +250,45 @@ test('S7: the time zone of a first schedule is that of the browser, UTC without 
   )
   expect(zone.exec(await admin.read('/a/heron/edit'))?.[0]).not.toContain('data-is-unset')
 })
+
+test('P7: the trial of changes is set with fields, and what is wrong with it is said at its field', async () => {
+  const files = { ...heron, 'config.yaml': config.replace('name: heron', 'name: plover') }
+  await put('plover', files)
+  const path = '/a/plover/edit'
+  expect(await admin.read(path)).toContain('Once it has a set of recorded runs')
+  const { body } = await hub.call('/agents/plover/sets', {
+    key: adminKey,
+    body: { name: 'Bad answers' },
+  })
+  expect(body.set?.is_gate).toBe(false)
+  const typed = {
+    trial_set: 'Bad answers',
+    trial_worse_max: '2',
+    trial_cost_change_max: '12,5',
+    trial_repeats: '3',
+  }
+  const shown = await fill(
+    path,
+    { ...typed, trial_worse_max: 'some', trial_cost_change_max: 'x' },
+    'preview',
+  )
+  expect(shown.status).toBe(422)
+  const wrong = shown.html
+  expect(wrong).toContain('id="trial_worse_max-wrong"')
+  expect(wrong).toContain('id="trial_cost_change_max-wrong"')
+  expect(wrong).toContain('value="some"')
+
+  expect((await fill(path, typed, 'save')).status).toBe(303)
+  const saved = (await readFiles('plover')).files['config.yaml']
+  expect(saved).toBe(
+    `${files['config.yaml']}trial:\n  set: Bad answers\n  worse_max: 2\n  cost_change_max: 0.125\n  repeats: 3\n`,
+  )
+  const html = await admin.read(path)
+  expect(html).toContain('value="12.5"')
+
+  const unknown = await fill(path, { trial_set: 'Nowhere' }, 'save')
+  expect(unknown.status).toBe(422)
+  expect(unknown.html).toMatch(/id="trial_set-wrong">The agent has no set Nowhere/)
+  const removed = await fill(path, { trial_set: '' }, 'save')
+  expect([removed.status, removed.headers.get('location')]).toEqual([303, '/a/plover/held'])
+})

@@ -131,6 +131,7 @@ const setting = [
   '/sets/:id/cases/:case',
   '/sets/:id/delete',
   '/sets/:id/import',
+  '/sets/:id/rename',
   '/settings/feed-token',
   '/settings/feed-token/delete',
   '/settings/keys/delete',

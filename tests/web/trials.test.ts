@@ -33,7 +33,9 @@ async function runTrial(play: Play, checks: object[] = [], count = 1, body: obje
 
 const rowsOf = (html: string): string[] => {
   const [, table = ''] = html.split('id="cases"')
-  return [...table.matchAll(/<tr><td>([\s\S]*?)<\/tr>/g)].map(([, row = '']) => row)
+  return [...table.matchAll(/<tr id="case-[\w-]+"><td>([\s\S]*?)<\/tr>/g)].map(
+    ([, row = '']) => row,
+  )
 }
 
 test('P6: the page of a trial says what it found, and lists the cases with why and by whom', async () => {
@@ -58,6 +60,27 @@ test('P6: the page of a trial says what it found, and lists the cases with why a
   const other = await mira.read(`/trials/${id}?verdict=better`)
   expect(other).toContain('No such case.')
   expect(other).toContain('aria-current="page">Better 0')
+})
+
+test('P3: the pages of a trial and of its replays say what was reused, and from where', async () => {
+  const play: Play = ({ lane }) => ({
+    answer: lane,
+    ...(lane === 'baseline' && { inputs: 'same' }),
+  })
+  const { id: earlier, set } = await runTrial(play)
+  expect(await mira.read(`/trials/${earlier}`)).not.toContain('Reused')
+  const id = await world.startTrial(set)
+  await world.playTrial(id, play)
+  expect(await mira.read(`/trials/${id}`)).toMatch(
+    /Reused from earlier replays: 1.run of the active definition\./,
+  )
+  const [from, to] = await Promise.all(
+    [earlier, id].map(async (trial) => (await world.readTrial(trial)).cases[0].replay_id),
+  )
+  expect(await mira.read(`/replays/${to}`)).toContain(
+    `Reused from <a href="/replays/${from}">an earlier replay</a>, which paid for it`,
+  )
+  expect(await mira.read(`/replays/${from}`)).not.toContain('Reused')
 })
 
 test('P11: while a trial runs its page follows it and can cancel it; what did not run says so', async () => {
@@ -115,6 +138,75 @@ test('P6: people compare blind, case by case, until none waits; nothing on the p
   expect((await mira.send(path, { case: seen[0] ?? '', judgement: 'both' })).status).toBe(400)
 })
 
+test('P6: equal answers are not asked about, and their page says so', async () => {
+  const { id, set } = await runTrial(answering('We **wait**.', 'We  **wait**. '), [], 2)
+  const html = await mira.read(`/trials/${id}`)
+  expect(html).toMatch(/<dt>Same<\/dt><dd>2<\/dd>/)
+  // no check has decided, and none was passed
+  expect(html).not.toContain('passed all checks')
+  const [row = ''] = rowsOf(html)
+  expect(row).toContain('the same answer')
+  expect(row).not.toMatch(/>checks<|\/compare/)
+  expect((await mira.get(`/trials/${id}/compare`)).headers.get('location')).toBe(`/trials/${id}`)
+
+  const [, caseId = ''] = /id="case-([\w-]+)"/.exec(html) ?? []
+  const page = await mira.read(`/trials/${id}/compare?case=${caseId}`)
+  expect(page).toContain('The answers are the same')
+  expect(page.match(/<strong>wait/g)).toHaveLength(1)
+  expect(page).not.toContain('name="judgement"')
+  const sent = await mira.send(`/trials/${id}/compare`, { case: caseId, judgement: 'first' })
+  expect(sent.status).toBe(409)
+  expect(await mira.read(`/sets/${set}`)).toMatch(/href="\/trials\/[^>]*>2 same<\/a>/)
+})
+
+test('P4: a replay of a trial says in one sentence what its draft did, and leads back to its case', async () => {
+  const of = async (candidate: string) => {
+    const { id } = await runTrial(answering('We wait.', candidate))
+    const [, caseId = ''] = /id="case-([\w-]+)"/.exec(await mira.read(`/trials/${id}`)) ?? []
+    const [{ replay_id: replayId }] = (await world.readTrial(id)).cases
+    const html = await mira.read(`/replays/${replayId}`)
+    expect(html).toContain(`href="/trials/${id}#case-${caseId}"`)
+    // the run can be seen by who may not edit its agent
+    await world.office.run('UPDATE accounts SET owner_id = NULL WHERE id = ?', world.scout.id)
+    expect(await mira.read(`/replays/${replayId}`)).not.toContain(`/trials/${id}`)
+    await world.office.run(
+      'UPDATE accounts SET owner_id = ? WHERE id = ?',
+      ...[world.mira.id, world.scout.id],
+    )
+    return html
+  }
+  const part = { step: 1, reason: 'prompt' as const, detail: 'The first prompts differ.' }
+  world.hub.seen.findParting = () => part
+  const same = await of('We  wait.')
+  expect(same).toContain(
+    'The draft differs from the definition of the run, and gave the same answer.',
+  )
+  expect(same).toContain('The answers are the same.')
+  expect(await of('We act.')).toContain(
+    'The draft gave another answer than the definition of the run.',
+  )
+  world.hub.seen.findParting = () => null
+  expect(await of('We wait.')).toContain('The draft did the same as the definition of the run.')
+})
+
+test('P6: where a change is tried with the offline model, the page says that it follows no instructions', async () => {
+  const [run] = await world.runMany(1)
+  const set = await world.createSet([run?.id ?? ''])
+  const { check } = world.hub.seen
+  for (const isOffline of [true, false]) {
+    world.hub.seen.check = () => ({ ok: true, facts: factsOf({ isOffline }) })
+    const files = await mira.read('/a/scout/edit?view=files')
+    const fields = { ...readFormFields(files, '/a/scout/edit'), set, do: 'try' }
+    for (const page of [
+      await (await mira.send('/a/scout/edit', fields)).text(),
+      await mira.read(`/activations/${run?.id}/try`),
+    ]) {
+      expect(page.includes('follows no instructions')).toBe(isOffline)
+    }
+  }
+  world.hub.seen.check = check
+})
+
 test('P6: the words of the judge are shown for both orders, with whose answer was first', async () => {
   const judge = { model: 'near/judge', costMaxMicrousd: 50, isPriced: true, tokensMax: 500 }
   world.hub.seen.readJudge = () => judge
@@ -158,7 +250,8 @@ test('P6 P8: the editor tries its draft on a set: the promise first, then the tr
 
   const opened = await mira.read(path)
   const [, back = ''] = /href="([^"]+)">Open the draft/.exec(opened) ?? []
-  expect(await mira.read(back)).toContain(draft)
+  expect(back).toContain(`?set=${set}&amp;`)
+  expect(await mira.read(back.replaceAll('&amp;', '&'))).toContain(draft)
   const [, id = ''] = path.split('/trials/')
   expect((await mira.get(`/a/archivist/edit?trial=${id}`)).status).toBe(404)
 
@@ -188,16 +281,20 @@ test('P7: the page of a change that waits shows what it changes and what its tri
     }
   }
   const path = '/a/scout/held'
-  expect(await mira.read(path)).toContain('No change of scout waits for a trial.')
+  expect(await mira.read(path)).toContain('A change of scout waits here while it is tried')
+  await world.office.run(
+    'UPDATE agents SET gate = ? WHERE account_id = ?',
+    ...[JSON.stringify({ ...trial, setKey: trial.set }), world.scout.id],
+  )
   const { body } = await hub.call('/agents/scout/definition', {
     ...{ method: 'PUT', key: world.mira.key },
     body: { files, base_version: 1 },
   })
   await hub.settle()
   const waiting = await mira.read(path)
-  expect(waiting).toContain('It becomes the active version when it has passed its trial.')
+  expect(waiting).toContain('It becomes the active version when it has passed.')
   expect(waiting).toContain(`href="/trials/${body.held.trial_id}"`)
-  expect(waiting).toMatch(/3.times each/)
+  expect(waiting).toMatch(/each case 3 times/)
   expect(waiting).toMatch(/at most 1.case is worse and runs cost at most 20 % more/)
   expect(waiting).toMatch(/You are[\s\S]*new[\s\S]*scout/)
   expect(waiting).not.toContain(`${path}/apply`)
@@ -212,6 +309,6 @@ test('P7: the page of a change that waits shows what it changes and what its tri
   const unsaid = await admin.send(`${path}/apply`, { etag, reason: ' ' })
   expect([unsaid.status, await unsaid.text()]).toEqual([400, expect.stringContaining('Say why')])
   const applied = await admin.send(`${path}/apply`, { etag, reason: 'It is urgent.' })
-  expect([applied.status, applied.headers.get('location')]).toEqual([303, '/a/scout/edit?saved'])
-  expect(await mira.read(path)).toContain('No change of scout waits for a trial.')
+  expect([applied.status, applied.headers.get('location')]).toEqual([303, path])
+  expect(await mira.read(path)).toMatch(/The last change was applied as version \d+ by @admin/)
 })

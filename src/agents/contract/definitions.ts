@@ -43,6 +43,8 @@ export interface DefinitionFacts {
   budget: { costPerDayMicrousd: number | null }
   /** The trial that a change of the definition has to pass; null: none. */
   trial: TrialGate | null
+  /** Location of its set, as `config.yaml:9:trial.set`. */
+  trialPath: string
   /** Fields that only an admin may set or change. */
   adminFields: AdminField[]
   /** SHA-256 over the files, hex. */
@@ -112,6 +114,8 @@ export interface AgentForm {
   repository: string
   /** Where its work starts from: a branch, a tag or a commit; empty: the default branch. */
   ref: string
+  /** The trial that its changes have to pass; null: none. */
+  trial: TrialGate | null
 }
 
 export interface AgentFormApi {

@@ -1,3 +1,4 @@
+import type { TrialGate } from '../../hub/contract/hub'
 import { autoProvider } from '../../shared/settings'
 import type { DefinitionFiles } from '../contract/agents'
 import {
@@ -83,7 +84,24 @@ function readForm(read: Read): AgentForm {
     program: toText(read('type')) || native,
     repository: toText(read('workspace', 'repository')),
     ref: toText(read('workspace', 'ref')),
+    trial: readTrial(read),
   }
+}
+
+function readTrial(read: Read): TrialGate | null {
+  const set = toText(read('trial', 'set')).trim()
+  const numberOf = (field: string): number | null => {
+    const value = read('trial', field)
+    return typeof value === 'number' ? value : null
+  }
+  return set === ''
+    ? null
+    : {
+        set,
+        worseMax: numberOf('worse_max') ?? 0,
+        costChangeMax: numberOf('cost_change_max'),
+        repeats: numberOf('repeats') ?? 1,
+      }
 }
 
 /** What runs an agent whose definition does not say. */
@@ -128,6 +146,7 @@ function listEdits(read: Read, before: AgentForm, after: AgentForm): YamlEdit[] 
     ...text('display_name', before.displayName, after.displayName),
     ...text('description', before.description, after.description),
     ...editProgram(before, after),
+    ...editTrial(before.trial, after.trial),
     ...editModel(before.model, after.model),
     ...editCost(before.costPerDayMicrousd, after.costPerDayMicrousd),
     ...editGrants(read, before.grants, after.grants),
@@ -158,6 +177,22 @@ function editProgram(before: AgentForm, after: AgentForm): YamlEdit[] {
       .filter((field) => fields[field] !== before[field])
       .map((field) => ({ path: ['workspace', field], value: fields[field] || undefined })),
   ]
+}
+
+const trialFields = {
+  set: 'set',
+  worseMax: 'worse_max',
+  costChangeMax: 'cost_change_max',
+  repeats: 'repeats',
+} as const
+
+/** What is as without the field is not written. */
+function editTrial(before: TrialGate | null, after: TrialGate | null): YamlEdit[] {
+  if (after === null) return before === null ? [] : [{ path: ['trial'], value: undefined }]
+  const old: TrialGate = before ?? { set: '', worseMax: 0, costChangeMax: null, repeats: 1 }
+  return (Object.keys(trialFields) as (keyof typeof trialFields)[])
+    .filter((field) => after[field] !== old[field])
+    .map((field) => ({ path: ['trial', trialFields[field]], value: after[field] ?? undefined }))
 }
 
 function editModel(before: string, after: string): YamlEdit[] {

@@ -94,6 +94,7 @@ export async function checkDefinition(
       ...reserveCalls(models, definition.limits.outputTokens),
       budget: { costPerDayMicrousd: definition.costPerDayMicrousd },
       trial: readTrialGate(config),
+      trialPath: source.locate(['trial', 'set']),
       adminFields: findAdminFields(config, source, models),
       etag: await computeDefinitionEtag(files),
       warnings: limitDetails([

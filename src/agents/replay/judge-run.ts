@@ -186,6 +186,7 @@ export class JudgeRun {
       want: worstCaseReservation(plan, maxOutputTokens),
       floor: worstCaseReservation(plan, Math.min(outputTokensLeast, maxOutputTokens)),
       usage: this.#progress.usage,
+      inputs: null,
     })
     if (answer?.kind === 'renewed') {
       request.maxOutputTokens = affordableOutputTokens(plan, answer.reservation)

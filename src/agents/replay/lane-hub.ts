@@ -13,6 +13,7 @@ import type {
   Usage,
 } from '../../hub/contract/hub'
 import type { AccountId, ActivationId, Clock } from '../../shared/ids'
+import { sha256 } from '../../shared/sha256'
 import { collectUsage } from '../effects/commit'
 import { findLoadedFacts } from '../effects/effect-context'
 import type { LoopEvent } from '../loop/event'
@@ -115,7 +116,8 @@ export class LaneHub implements ActivationApi {
     }
     const usage = this.#listUsage()
     const model = findLoadedFacts(lane.events)?.model.id ?? 'none'
-    const request = { laneId, now, model, want, floor, usage }
+    const inputs = await hashInputs(opened, lane)
+    const request = { laneId, now, model, want, floor, usage, inputs }
     const answer = await renewWithin(replays, opened.order.costMaxMicrousd, request)
     if (!answer) {
       store.addProblem('It reached the most that it may cost.')
@@ -293,6 +295,22 @@ function describeTools(recorded: LoopEvent[], own: LoopEvent[]): string[] {
   return then?.toolsHash === now.toolsHash
     ? []
     : ['The descriptions or arguments of its tools have changed since the run.']
+}
+
+/**
+ * Returns a hash of all that decides what a baseline does, apart from chance: the first prompt, model, definition, tools and
+ * rights. Null for a draft, which nobody asks for again.
+ */
+async function hashInputs(
+  { order }: OpenedLane,
+  { events, policy }: Pick<Lane, 'events' | 'policy'>,
+): Promise<string | null> {
+  const facts = findLoadedFacts(events)
+  if (order.lane !== 'baseline' || !facts) return null
+  const { prompt, promptTokens, model, limits, definition } = facts
+  const { by, unreadable, isAsThen } = order
+  const ofLane = { prompt, promptTokens, model, limits, definition }
+  return sha256(JSON.stringify([by.id, isAsThen, unreadable, policy, ofLane]))
 }
 
 /** A draft is no version. */

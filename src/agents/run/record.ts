@@ -4,6 +4,7 @@ import type { RunAccess, RunLogProblem, Trace } from '../contract/agents'
 import type { Charge, LoopEvent } from '../loop/event'
 import type { Ending } from '../loop/state'
 import { toRuntimeEvents } from './live-events'
+import { packEvent, unpackEvent } from './pack-record'
 import { foldPlan } from './plan'
 import { redactRunLog } from './redact'
 import type { RunLog } from './run-event'
@@ -14,7 +15,7 @@ import { addCharges, toWaterfall } from './waterfall'
 export const recordVersion = 4
 
 /**
- * What is stored of a run: the events of its loop, whole. Everything that people see of it is a fold over them, made
+ * What is stored of a run: the events of its loop, whole, but for the turn of its session, which is there. Everything that people see of it is a fold over them, made
  * when it is read, and the loop run again over them comes to the same decisions.
  */
 export interface RunRecord {
@@ -36,7 +37,18 @@ export const composeRecord = (
   events: LoopEvent[],
   ending: Ending | null,
   finishedAt: number | null,
-): RunRecord => ({ version: recordVersion, events, ending, finishedAt })
+): RunRecord => ({
+  version: recordVersion,
+  events: events.map(withoutTurn),
+  ending,
+  finishedAt,
+})
+
+function withoutTurn(event: LoopEvent): LoopEvent {
+  if (event.type !== 'loaded' || !event.facts.session) return event
+  const session = { id: event.facts.session.id, task: '', gist: '' }
+  return { ...event, facts: { ...event.facts, session } }
+}
 
 /** A stored record with the events that every view of the run reads, or why it cannot be read. */
 type ParsedRecord =
@@ -57,8 +69,10 @@ export function parseRecord(stored: string): ParsedRecord {
   if (typeof record?.version === 'number' && record.version !== recordVersion)
     return { ok: false, problem: 'other_version' }
   try {
-    if (record?.version === recordVersion && record.events.every(hasTime))
-      return { ok: true, record, log: toLog(record) }
+    if (record?.version === recordVersion && record.events.every(hasTime)) {
+      const whole = { ...record, events: record.events.map(unpackEvent) }
+      return { ok: true, record: whole, log: toLog(whole) }
+    }
   } catch {
     // a part that its events need is not there
   }
@@ -115,7 +129,7 @@ export function serializeRecord(
   record: RunRecord,
   bytesMax: number = limits.recordBytesMax,
 ): string {
-  const whole = JSON.stringify(record)
+  const whole = JSON.stringify(pack(record))
   if (!isLongerThan(whole, bytesMax)) return whole
   const truncated: RunRecord = { ...record, isTruncated: true }
   return truncateEvenly(truncated, bytesMax) ?? omitSteps(truncated, bytesMax)
@@ -163,8 +177,10 @@ function omitSteps(record: RunRecord, bytesMax: number): string {
   }
 }
 
+const pack = (record: RunRecord) => ({ ...record, events: record.events.map(packEvent) })
+
 const stringify = (record: RunRecord, chars: number): string =>
-  JSON.stringify(record, (key, value: unknown) => {
+  JSON.stringify(pack(record), (key, value: unknown) => {
     // a part of it would be refused by the provider
     if (key === 'providerParts') return undefined
     return typeof value === 'string' && value.length > chars

@@ -8,6 +8,7 @@ import { definitionLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { Statement } from '../../shared/db/statement'
 import { AppError } from '../../shared/errors'
+import { foldText } from '../../shared/fold-text'
 import type { AccountId } from '../../shared/ids'
 import { checkName, reservedNames } from '../accounts/names'
 import { selectStaffNames, updateAccount } from '../accounts/queries'
@@ -16,7 +17,7 @@ import type { TrialGate } from '../contract/hub'
 import type { ActionContext } from '../database/action-context'
 import { recordAdminAction } from '../database/admin-log-queries'
 import { findFailedConstraint } from '../database/constraint-errors'
-import { checkPolicy, setPolicy } from '../grants/actions'
+import { checkPolicy, planPolicy, setPolicy } from '../grants/actions'
 import type { Policy } from '../grants/policy'
 import { findNotGranted, previewDefined, type ToolChanges } from '../grants/preview'
 import {
@@ -29,6 +30,7 @@ import {
 import { armSweep, wakeAgents } from '../inbox/deliver'
 import { putExplorationStatements } from '../scheduling/exploration-queries'
 import { agentWaitStatements } from '../scheduling/outage-queries'
+import { guardSet, selectKeysOfSets, setConstraint } from '../trials/set-queries'
 import {
   type ActiveDefinition,
   type DefinitionRow,
@@ -68,7 +70,7 @@ export interface SavedDefinition extends DefinitionRow {
 }
 
 /** A save with the grants to add to the policy of the agent in the same step. */
-type SaveWithGrants = Omit<SaveOptions, 'isProven'> & { allowGrants: string[] }
+type SaveWithGrants = SaveOptions & { allowGrants: string[] }
 
 /**
  * Saves a definition and adds grants to the agent's own policy in the same step; both wait when the agent's changes have to
@@ -83,25 +85,24 @@ export const saveDefinition = (
   editor: Saver,
   name: string,
   files: DefinitionFiles,
-  options: SaveWithGrants,
+  options: Omit<SaveWithGrants, 'alongside'>,
 ): Promise<SavedDefinition> => putWithGrants(context, editor, name, files, options)
 
-/** The same without the trial. */
+/** The same without the trial, with what is written alongside. */
 export const applyDefinition = (
   context: ActionContext,
   editor: Saver,
   name: string,
   files: DefinitionFiles,
-  options: SaveWithGrants,
-): Promise<DefinitionRow> =>
-  putWithGrants(context, editor, name, files, { ...options, isProven: true })
+  options: SaveWithGrants & Required<Pick<SaveOptions, 'alongside'>>,
+): Promise<DefinitionRow> => putWithGrants(context, editor, name, files, options)
 
 async function putWithGrants(
   context: ActionContext,
   editor: Saver,
   name: string,
   files: DefinitionFiles,
-  options: SaveOptions & { allowGrants: string[] },
+  options: SaveWithGrants,
 ): Promise<SavedDefinition> {
   const { allowGrants } = options
   if (allowGrants.length === 0) return putDefinition(context, editor, name, files, options)
@@ -111,16 +112,15 @@ async function putWithGrants(
   const stands = rows.find((row) => row.name === name) ?? rows.find(({ id }) => id === '*')
   if (stands) await context.tools.refresh(toEffectivePolicy(stands))
   checkPolicy(policy, stands ?? { own: null, default: null }, context)
+  const own = rows.find((row) => row.name === name && row.id !== '*')
+  const write = { name, policy, by: editor, isDryRun: false, seenAt: own?.updatedAt ?? 0 }
+  if (own) {
+    const { statements } = await planPolicy(context, write)
+    return putDefinition(context, editor, name, files, { ...options, policy: statements })
+  }
+  // A new agent has no account yet.
   const saved = await putDefinition(context, editor, name, files, options)
-  if (saved.held) return saved
-  const seenAt = rows.find((row) => row.name === saved.name)?.updatedAt ?? 0
-  await setPolicy(context, {
-    name: saved.name,
-    policy,
-    by: editor,
-    isDryRun: false,
-    seenAt,
-  })
+  await setPolicy(context, { ...write, name: saved.name })
   return saved
 }
 
@@ -332,6 +332,8 @@ interface Current {
   definition: DefinitionRow | null
   /** What the editor has used of a member's limits. */
   use: { agents: number; saves: number }
+  /** Names of the sets on which its changes can be tried, as they are compared. */
+  setKeys: string[]
 }
 
 /**
@@ -346,17 +348,20 @@ async function findAgent(
   editor: Editor,
 ): Promise<Current> {
   const now = clock.now()
-  const { account, definition, use } = await batch(db, {
+  const { account, definition, use, sets } = await batch(db, {
     account: selectNamedAccount({ name, now }),
     definition: selectDefinition({ name }),
     use: selectOwnUse({ id: editor.id as AccountId, now }),
+    sets: selectKeysOfSets({ agent: name }),
   })
   if (!use) throw new Error('a statement without a table returned no row')
-  if (!account) return { id: null, ownerId: null, ownerName: null, definition: null, use }
+  if (!account)
+    return { id: null, ownerId: null, ownerName: null, definition: null, use, setKeys: [] }
   const { id, ownerId, ownerName } = account
   const isAgent = account.kind === 'agent' && !account.isImported
   if (isAgent && (account.isHosted || !account.hasKeys)) {
-    return { id, ownerId, ownerName, definition: definition ?? null, use }
+    const setKeys = sets.map(({ nameKey }) => nameKey)
+    return { id, ownerId, ownerName, definition: definition ?? null, use, setKeys }
   }
   throw isAgent ? definitionErrors.externalAgent(name) : definitionErrors.notAnAgent(name)
 }
@@ -367,10 +372,12 @@ interface SaveOptions {
   baseVersion?: number | undefined
   /** The earlier version whose files these are. */
   restoredFrom?: number
-  /** It has passed its trial, or an admin applies it all the same. */
-  isProven?: boolean
+  /** What is written alongside a change that has passed its trial, or that an admin applies all the same; absent: others. */
+  alongside?: Statement<void>[]
   /** Grants that wait with it. */
   allowGrants?: string[]
+  /** What adds them to the policy of the agent, with the version. */
+  policy?: Statement<void>[]
 }
 
 /**
@@ -395,13 +402,17 @@ async function putDefinition(
   const current = await findAgent(context, name, editor)
   await requireMaySave(context, current, sent)
   await refuseOutdated(context, current, sent)
-  const gate = options.isProven ? null : await findGate(context, current, sent)
-  if (gate) return hold(context, gate, sent)
+  refuseUnknownSet(current, sent)
+  const { definition } = current
+  if (definition?.gate && definition.etag !== facts.etag && !options.alongside) {
+    return hold(context, { gate: definition.gate, definition }, sent)
+  }
   await agents.saveDefinition(name, facts.etag, files)
   const token = await armSweep(context)
-  const { row, outdated, toolsVersion } = await writeDefinition(context, sent, current.id).catch(
+  const { row, outdated, toolsVersion } = await writeDefinition(context, sent, current).catch(
     async (error: unknown) => {
       const failed = findFailedConstraint(error)
+      if (failed === setConstraint) throw unknownSet(sent)
       if (failed === tooManyConstraint) throw definitionErrors.tooMany()
       if (failed === tooManySavesConstraint) throw definitionErrors.tooManySaves()
       const isTaken = current.id === null && failed === 'accounts.name'
@@ -410,7 +421,8 @@ async function putDefinition(
       const changed = await findAgent(context, name, editor)
       await requireMaySave(context, changed, sent)
       await refuseOutdated(context, changed, sent)
-      return writeDefinition(context, sent, changed.id)
+      refuseUnknownSet(changed, sent)
+      return writeDefinition(context, sent, changed)
     },
   )
   // Wake the agent: it can have unclaimed mentions from before this definition.
@@ -424,18 +436,29 @@ async function putDefinition(
   return { ...((await run(context.db, selectDefinition({ name }))) ?? row), held: null }
 }
 
-/** Returns the trial that a change has to pass, by the active definition; null for none, and for the same files. */
-async function findGate(
-  { agents }: ActionContext,
-  { definition }: Current,
-  { name, facts }: Sent,
-): Promise<{ gate: TrialGate; definition: DefinitionRow } | null> {
-  if (!definition || definition.etag === facts.etag) return null
-  const files = await agents.readDefinition(name, definition.etag)
-  const check = files && (await agents.checkDefinition(files))
-  const gate = check?.ok ? check.facts.trial : null
-  return gate && { gate, definition }
+/**
+ * Returns the set that a definition names for the trial of its changes and that its agent must have; null for none. A new
+ * agent has no runs to make a set of yet, what stands already stays, and an earlier version is restored as it was.
+ */
+function findNewSet({ definition }: Current, { facts, options }: Sent): string | null {
+  const set = facts.trial?.set ?? null
+  if (definition === null || options.restoredFrom !== undefined) return null
+  return set === definition.gate?.set ? null : set
 }
+
+/** @throws INVALID_DEFINITION for a trial on a set that the agent does not have: nothing would pass it */
+function refuseUnknownSet(current: Current, sent: Sent): void {
+  const set = findNewSet(current, sent)
+  if (set !== null && !current.setKeys.includes(foldText(set))) throw unknownSet(sent)
+}
+
+const unknownSet = ({ name, facts: { trial, trialPath } }: Sent): AppError =>
+  definitionErrors.invalid(name, [
+    {
+      path: trialPath,
+      message: `The agent has no set ${trial?.set}. Create it on the page of its sets, or name another one`,
+    },
+  ])
 
 async function hold(
   context: ActionContext,
@@ -449,6 +472,7 @@ async function hold(
     facts,
     gate,
     baseVersion: definition.version,
+    restoredFrom: options.restoredFrom ?? null,
     allowGrants: options.allowGrants ?? [],
   })
   return { ...definition, held }
@@ -514,17 +538,20 @@ async function refuseOutdated(
 
 async function writeDefinition(
   context: ActionContext,
-  { facts, options, editor }: Sent,
-  existingId: AccountId | null,
+  sent: Sent,
+  current: Current,
 ): Promise<{
   row: DefinitionRow
   outdated: { etag: string } | undefined
   toolsVersion: number
 }> {
   const { db, clock } = context
+  const { facts, options, editor } = sent
   const { name, displayName, description } = facts
   const now = clock.now()
+  const existingId = current.id
   const id = existingId ?? clock.newId<AccountId>()
+  const set = findNewSet(current, sent)
   const {
     definition: row,
     outdated,
@@ -561,6 +588,9 @@ async function writeDefinition(
     exploration: putExplorationStatements(id, facts, editor.id as AccountId, now),
     budget: setDefinitionBudget(id, facts.budget.costPerDayMicrousd, now),
     wait: agentWaitStatements(id, now),
+    set: set === null ? null : guardSet(id, set),
+    policy: options.policy ?? null,
+    alongside: options.alongside ?? null,
     definition: selectDefinition({ name }),
     outdated: selectOutdated({ accountId: id }),
     toolsVersion: selectToolsVersion({}),

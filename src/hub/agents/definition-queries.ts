@@ -13,6 +13,7 @@ import {
   write,
 } from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
+import { foldText } from '../../shared/fold-text'
 import type { AccountId } from '../../shared/ids'
 import { toolsVersionSql } from '../grants/queries'
 import { optionalPersonSql } from '../rules/people-sql'
@@ -234,6 +235,7 @@ export function upsertAgent(
     definitionVersion: sql<number>`(SELECT max(${agentDefinitions.version}) FROM ${agentDefinitions}
       WHERE ${agentDefinitions.accountId} = ${agentId})`,
     definitionEtag: facts.etag,
+    gate: facts.trial && { ...facts.trial, setKey: foldText(facts.trial.set) },
     grants: facts.grants,
     answersMentions: facts.answersMentions,
     answersReplies: facts.answersReplies,
@@ -263,6 +265,8 @@ const definitionFields = {
   model: g.model,
   grants: g.grants,
   isPaused: g.isPaused,
+  /** The trial that its changes have to pass. */
+  gate: g.gate,
   createdAt: d.createdAt,
 }
 

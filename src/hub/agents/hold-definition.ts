@@ -1,16 +1,25 @@
 import type { DefinitionFacts, DefinitionFiles } from '../../agents/contract/agents'
 import { batch, run } from '../../shared/db/batch'
+import type { Statement } from '../../shared/db/statement'
 import { AppError } from '../../shared/errors'
 import type { AccountId, TrialId } from '../../shared/ids'
 import type { Actor, Sender, TrialGate } from '../contract/hub'
 import type { ActionContext } from '../database/action-context'
 import { recordAdminAction } from '../database/admin-log-queries'
-import type { Caller } from '../replays/actions'
+import { findFailedConstraint } from '../database/constraint-errors'
+import { toAccountCaller } from '../replays/actions'
 import { listSets } from '../trials/set-actions'
 import { cancelTrial, startTrial } from '../trials/trial-actions'
-import { accountReader } from '../viewers/reader'
 import { definitionErrors, type Editor } from './definition-rules'
-import { type HeldDefinition, putHeld, selectHeld } from './held-queries'
+import {
+  addHeldGrants,
+  type HeldDefinition,
+  insertHeld,
+  otherHeldConstraint,
+  replaceHeld,
+  selectHasFiles,
+  selectHeld,
+} from './held-queries'
 
 /** Who saves a definition, with the key or session of the request. */
 export type Saver = Editor & Sender
@@ -23,6 +32,8 @@ interface Change {
   facts: DefinitionFacts
   /** The active version. */
   baseVersion: number
+  /** The earlier version whose files it has; null for others. */
+  restoredFrom: number | null
   allowGrants: string[]
   gate: TrialGate
 }
@@ -40,45 +51,81 @@ export async function holdDefinition(
   saver: Saver,
   change: Change,
 ): Promise<HeldDefinition> {
-  const { db, clock, agents } = context
-  const { agentId, name, files, facts, baseVersion, allowGrants, gate } = change
+  const { db, agents } = context
+  const { name, files, facts } = change
   const earlier = await run(db, selectHeld({ name }))
+  const same = earlier && findSame(earlier, change)
+  if (same) return addGrants(context, saver, same, change)
   if (earlier && earlier.etag !== facts.etag && !isOver(saver, earlier)) {
     throw definitionErrors.otherHeld(name, earlier.savedBy.name)
   }
-  const waiting = earlier?.problem === null && earlier.baseVersion === baseVersion ? earlier : null
-  if (waiting && allowGrants.every((grant) => waiting.allowGrants.includes(grant))) return waiting
   await agents.saveDefinition(name, facts.etag, files)
-  const started = waiting
-    ? { trialId: waiting.trialId, problem: null }
-    : await startTrialOf(context, saver, change)
-  const savedBy = saver.id as AccountId
-  const { held } = await batch(db, {
-    put: putHeld({
-      agentId,
-      etag: facts.etag,
-      baseVersion,
-      allowGrants: [...new Set([...(waiting?.allowGrants ?? []), ...allowGrants])],
-      savedBy,
-      savedAt: clock.now(),
-      gate,
-      ...started,
-    }),
-    entry: recordAdminAction(context, savedBy, {
-      action: 'definition.hold',
-      targetType: 'account',
-      targetId: agentId,
-      after: { etag: facts.etag, trial_id: started.trialId, problem: started.problem },
-    }),
-    held: selectHeld({ name }),
-  })
+  try {
+    await hold(context, saver, change, earlier)
+  } catch (error) {
+    if (findFailedConstraint(error) !== otherHeldConstraint) throw error
+    // Another request has saved a change meanwhile, perhaps the same.
+    return holdDefinition(context, saver, change)
+  }
+  if (earlier) context.defer(dropHeld(context, saver, earlier))
+  const held = await run(db, selectHeld({ name }))
   if (!held) throw new Error(`The definition of ${name} was held but not found`)
-  if (earlier && !waiting) context.defer(dropHeld(context, saver, earlier, facts.etag))
   return held
 }
 
+/** Returns what waits, when it is the same change and its trial decides. */
+const findSame = (held: HeldDefinition, { facts, baseVersion }: Change): HeldDefinition | null =>
+  held.etag === facts.etag && held.problem === null && held.baseVersion === baseVersion
+    ? held
+    : null
+
 const isOver = (saver: Saver, { savedBy, problem, trialId }: HeldDefinition): boolean =>
   problem !== null && trialId !== null && savedBy.id === saver.id
+
+/** Lets more grants wait with a change, which whoever allows them then saves. */
+async function addGrants(
+  { db }: ActionContext,
+  saver: Saver,
+  held: HeldDefinition,
+  { allowGrants }: Change,
+): Promise<HeldDefinition> {
+  const all = [...new Set([...held.allowGrants, ...allowGrants])]
+  if (all.length === held.allowGrants.length) return held
+  const savedBy = saver.id as AccountId
+  const { after } = await batch(db, {
+    added: addHeldGrants(held.id, { allowGrants: all, savedBy }),
+    after: selectHeld({ name: held.name }),
+  })
+  return after ?? held
+}
+
+/** Writes what waits with its trial, in place of what waited before. Fails when another change waits by then. */
+async function hold(
+  context: ActionContext,
+  saver: Saver,
+  change: Change,
+  earlier: HeldDefinition | undefined,
+): Promise<void> {
+  const { clock } = context
+  const { agentId, facts, baseVersion, restoredFrom, allowGrants, gate } = change
+  const now = clock.now()
+  const savedBy = saver.id as AccountId
+  const statements = (trialId: TrialId | null, problem: string | null): Statement<unknown>[] => [
+    ...(earlier ? [replaceHeld(earlier, { by: savedBy, now })] : []),
+    insertHeld({
+      ...{ id: clock.newId(now), agentId, etag: facts.etag, baseVersion, restoredFrom },
+      ...{ allowGrants, savedBy, savedAt: now, gate, trialId, problem },
+    }),
+    recordAdminAction(context, savedBy, {
+      action: 'definition.hold',
+      targetType: 'account',
+      targetId: agentId,
+      after: { etag: facts.etag, trial_id: trialId, problem },
+    }),
+  ]
+  const problem = await startTrialOf(context, saver, change, (id) => statements(id, null))
+  if (problem !== null) await batch(context.db, { held: statements(null, problem) })
+}
 
 const toActor = (saver: Saver): Actor => ({
   accountId: saver.id as AccountId,
@@ -90,48 +137,44 @@ const toActor = (saver: Saver): Actor => ({
   postId: null,
 })
 
-const toCaller = ({ id, kind, role }: Saver): Caller => ({
-  viewer: { id, kind, role },
-  reader: accountReader(id as AccountId),
-})
-
-/** Starts the trial of a change, or says why none can start. */
+/** Starts the trial of a change with what is written alongside, or says why none can start. */
 async function startTrialOf(
   context: ActionContext,
   saver: Saver,
   { name, files, gate }: Change,
-): Promise<{ trialId: TrialId | null; problem: string | null }> {
-  const caller = toCaller(saver)
+  alongside: (id: TrialId) => Statement<unknown>[],
+): Promise<string | null> {
+  const caller = toAccountCaller(saver)
   try {
     const sets = await listSets(context, caller, name)
-    const set = sets.find((each) => each.name === gate.set)
+    const set = sets.find(({ isGate }) => isGate)
     if (!set) {
-      const problem = `${name} has no set ${gate.set}. Create the set and save again, or ask an admin to apply the change.`
-      return { trialId: null, problem }
+      return `${name} has no set ${gate.set}. Create the set and save again, or ask an admin to apply the change.`
     }
     const input = { files, repeats: gate.repeats }
-    const { answer } = await startTrial(context, toActor(saver), caller, set.id, input)
-    return { trialId: answer.id, problem: null }
+    await startTrial(context, toActor(saver), caller, set.id, input, alongside)
+    return null
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return { trialId: null, problem: `Its trial could not start. ${error.message}` }
+    return `Its trial could not start. ${error.message}`
   }
 }
 
-/** Ends the trial of what was held, and deletes its files unless a version or what is held now has them. Never throws. */
+/** Ends the trial of what no longer waits, and deletes its files unless a version or what waits now has them. Never throws. */
 export async function dropHeld(
   context: ActionContext,
   saver: Saver,
-  { name, etag, trialId, hasOwnFiles }: HeldDefinition,
-  etagNow: string | null,
+  { agentId, name, etag, trialId }: HeldDefinition,
 ): Promise<void> {
+  const { db, agents, log } = context
   try {
-    if (hasOwnFiles && etag !== etagNow) await context.agents.deleteDefinition(name, etag)
-    if (trialId) await cancelTrial(context, toActor(saver), toCaller(saver), trialId)
+    const files = await run(db, selectHasFiles(agentId, etag))
+    if (!files?.isUsed) await agents.deleteDefinition(name, etag)
+    if (trialId) await cancelTrial(context, toActor(saver), toAccountCaller(saver), trialId)
   } catch (error) {
     // The trial has ended, or is one that the saver does not see.
     if (!(error instanceof AppError)) {
-      context.log.error('failed to drop a held definition', { agent: name, error })
+      log.error('failed to drop a held definition', { agent: name, error })
     }
   }
 }

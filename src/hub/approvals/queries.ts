@@ -17,6 +17,7 @@ import type {
   ApprovalStatus,
   AuthorizationQuery,
 } from '../contract/hub'
+import { isForPersonSql } from '../rules/held-sql'
 import { optionalPersonSql } from '../rules/people-sql'
 import { type PlaceAnswer, placeSql } from '../rules/places'
 import { isPostReadableSql } from '../rules/readable-sql'
@@ -26,6 +27,7 @@ import { accounts } from '../schema/accounts'
 import { activations } from '../schema/activations'
 import { approvals } from '../schema/approvals'
 import { communities } from '../schema/communities'
+import { heldDefinitions } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { posts } from '../schema/posts'
 import { isStoppedSql } from '../viewers/ban-sql'
@@ -39,6 +41,7 @@ import {
 import { type Reader, requestReader } from '../viewers/reader'
 
 const p = alias(approvals, 'p')
+const held = alias(heldDefinitions, 'held')
 /** The person who decided. */
 const u = alias(accounts, 'u')
 
@@ -255,14 +258,15 @@ const countForViewer = prepare((v: Params<ViewerValues>) =>
   oneSql(
     {
       count: number(sql`(SELECT count(*) FROM (SELECT 1 FROM ${approvals} ${p}
-        WHERE ${p.status} = 'pending' AND ${p.expiresAt} > ${v.now} LIMIT ${sql.raw(String(settings.countMax))}))`),
+        WHERE ${p.status} = 'pending' AND ${p.expiresAt} > ${v.now} LIMIT ${sql.raw(String(settings.countMax))}))
+        + (SELECT count(*) FROM ${heldDefinitions} ${held} INDEXED BY held_definitions_waiting WHERE ${isForPersonSql(held)})`),
     },
     sql`FROM ${viewer} WHERE ${viewer.role} = 'admin'`,
     viewerCte(v),
   ),
 )
 
-/** Counts the approvals that wait for the viewer; null for an account that cannot decide. */
+/** Counts the approvals, and the saved changes of agents, that wait for the viewer; null for an account that cannot decide. */
 export const countPendingApprovals = (
   credential: Credential | null,
   now: number,

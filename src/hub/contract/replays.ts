@@ -37,6 +37,8 @@ export interface LaneOrder {
   by: Person
   /** Today's policy for the agent when it acts for `by`; the lane's definition says what of it is requested. */
   policy: GrantPolicy
+  /** Ids of the communities that they cannot all read, as JSON. */
+  unreadable: string
   /** Why it cannot run any more, as a sentence; null when it can. */
   problem: string | null
   /** The most that the lane may cost. */
@@ -55,6 +57,8 @@ export interface LaneRenewal {
   floor: Reservation
   /** All calls of the lane so far; those that are charged already are ignored. */
   usage: Usage[]
+  /** A hash of all that decides what a baseline does, apart from chance; null for any other lane. */
+  inputs: string | null
 }
 
 /** Where the answer of a tool call of a lane came from; `lane`: it would have written, and was answered as if it had. */

@@ -2,13 +2,15 @@
 
 /** What the answer of a case must do. Texts are compared without regard to case and runs of white space. */
 export type CaseCheck =
-  | { type: 'contains'; value: string }
+  | { type: 'contains' | 'contains_not'; value: string }
   /** A text in which `*` matches any characters. */
   | { type: 'matches'; value: string }
   /** Links to a post or comment: its id. */
   | { type: 'cites'; value: string }
   /** Calls a tool, or does not: its name, such as `hub_search`. */
   | { type: 'calls' | 'calls_not'; value: string }
+  /** Words of the answer at most. */
+  | { type: 'words_max'; value: number }
   /** Model calls at most. */
   | { type: 'steps_max'; value: number }
   /** Microdollars at most. */

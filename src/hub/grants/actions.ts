@@ -1,4 +1,5 @@
 import { batch, run } from '../../shared/db/batch'
+import type { Statement } from '../../shared/db/statement'
 import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
 import type { AccountId, CommunityId } from '../../shared/ids'
 import type { Sender, ToolCatalog } from '../contract/hub'
@@ -246,6 +247,16 @@ interface PolicyWrite {
  * @throws VALIDATION, NOT_FOUND, CONFLICT when the policy changed after `seenAt`
  */
 export async function setPolicy(context: ActionContext, write: PolicyWrite): Promise<PolicyUpdate> {
+  const { statements, ...update } = await planPolicy(context, write)
+  await batch(context.db, { statements })
+  return update
+}
+
+/** Checks a policy, and returns what sets it with what that changes. @throws as `setPolicy` */
+export async function planPolicy(
+  context: ActionContext,
+  write: PolicyWrite,
+): Promise<PolicyUpdate & { statements: Statement<void>[] }> {
   const { db, clock, tools } = context
   const { name, policy, by, isDryRun, seenAt } = write
   const lines = policy?.allowed ?? []
@@ -262,21 +273,21 @@ export async function setPolicy(context: ActionContext, write: PolicyWrite): Pro
   if (seenAt !== undefined && seenAt !== (target.updatedAt ?? 0)) {
     throw grantErrors.changedSince(target.updatedBy)
   }
-  if (isDryRun) return { warnings, changes }
-  await batch(db, {
-    guard: await guardAccess(context, by.keyId, { role: 'admin' }),
-    policy: policy
+  if (isDryRun) return { warnings, changes, statements: [] }
+  const statements = [
+    await guardAccess(context, by.keyId, { role: 'admin' }),
+    policy
       ? upsertPolicy(target.id, { ...policy, named, by: by.id, now: clock.now() })
       : deletePolicy(requireOwn(target)),
-    entry: recordAdminAction(context, by.id, {
+    recordAdminAction(context, by.id, {
       action: policy ? 'policy.set' : 'policy.delete',
       targetType: 'policy',
       targetId: target.id,
       ...(target.own && { before: { ...target.own } }),
       ...(policy && { after: { ...policy } }),
     }),
-  })
-  return { warnings, changes }
+  ]
+  return { warnings, changes, statements }
 }
 
 /**

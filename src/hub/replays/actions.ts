@@ -9,8 +9,8 @@ import { replayLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
 import { formatPlural } from '../../shared/format'
-import type { AccountId, ActivationId, ReplayId } from '../../shared/ids'
-import { definitionErrors, findNewAdminFields } from '../agents/definition-rules'
+import type { AccountId, ActivationId, CaseId, ReplayId, TrialId } from '../../shared/ids'
+import { canEditAgent, definitionErrors, findNewAdminFields } from '../agents/definition-rules'
 import type { Actor, LaneCall, LaneLimits, ReplayLane } from '../contract/hub'
 import type { ActionContext } from '../database/action-context'
 import {
@@ -24,9 +24,9 @@ import { openStoredTrace } from '../operations/archive-view'
 import { findTraceAccess, readTrace, type TraceView } from '../rules/traces'
 import type { budgetScopes } from '../schema/budgets'
 import { guardActor, type Viewer } from '../viewers/queries'
-import { actorReader, type Reader } from '../viewers/reader'
+import { accountReader, actorReader, type Reader } from '../viewers/reader'
 import type { ReplayInput } from './inputs'
-import { closeLane } from './lane-api'
+import { closeLane, selectObstaclesFor } from './lane-api'
 import {
   cancelQueuedLanes,
   selectNextLanes,
@@ -42,14 +42,16 @@ import {
   type ReplayRow,
   type ReplayStatus,
   selectLanes,
-  selectObstacles,
   selectPayingBudgets,
   selectReplay,
   selectReplays,
   selectRun,
   selectRunningOf,
   selectRunOfReplay,
+  selectTrialOfReplay,
 } from './queries'
+
+export { ownAccountReason } from './lane-api'
 
 /** Errors of replays, as users read them. */
 export const replayErrors = {
@@ -74,6 +76,12 @@ export interface Caller {
   viewer: Pick<Viewer, 'id' | 'kind' | 'role'>
   reader: Reader
 }
+
+/** Returns an account as a caller of its own, without a request. */
+export const toAccountCaller = ({ id, kind, role }: Caller['viewer']): Caller => ({
+  viewer: { id, kind, role },
+  reader: accountReader(id as AccountId),
+})
 
 type TraceAccessRun = Parameters<typeof findTraceAccess>[1]
 
@@ -163,16 +171,7 @@ export async function findRunProblems(
 ): Promise<{ problems: ErrorDetail[]; openLanes: number }> {
   const { id } = found
   const reads = agents.replays.listReads(record ?? '')
-  const obstacles = await run(
-    db,
-    selectObstacles({
-      id,
-      both: readForBoth(viewer, id),
-      accountId: viewer.id as AccountId,
-      posts: JSON.stringify(reads.posts),
-      comments: JSON.stringify(reads.comments),
-    }),
-  )
+  const obstacles = await run(db, selectObstaclesFor(id, viewer.id as AccountId, reads))
   const isOver = found.state === 'done'
   const kept = record === null ? null : agents.replays.findReplayProblem(record)
   const reasons: [boolean, string][] = [
@@ -217,6 +216,7 @@ interface Plan {
   /** Models that its lanes can call. */
   models: string[]
   isPriced: boolean
+  isOffline: boolean
   problems: { ofRun: ErrorDetail[]; ofDraft: ErrorDetail[] }
 }
 
@@ -269,6 +269,7 @@ async function planReplay(
     lanes: toLanes(observed.facts, draft.facts, repeats),
     models: [...new Set(all.flatMap(({ models }) => models))],
     isPriced: all.every(({ runCostMaxMicrousd }) => runCostMaxMicrousd !== null),
+    isOffline: all.some(({ isOffline }) => isOffline),
     problems: { ofRun: [...ofRun, ...observed.problems], ofDraft: draft.problems },
   }
 }
@@ -280,6 +281,8 @@ export interface ReplayPromise {
   lanes: number
   costMaxMicrousd: number
   isPriced: boolean
+  /** Whether one of its lanes uses the offline model, which follows no instructions. */
+  isOffline: boolean
   tokensMax: number
   paidBy: {
     scope: (typeof budgetScopes)[number]
@@ -337,6 +340,7 @@ export async function previewReplay(
     lanes: plan.lanes.length,
     costMaxMicrousd: sum(plan.lanes.map(({ costMaxMicrousd }) => costMaxMicrousd)),
     isPriced: plan.isPriced,
+    isOffline: plan.isOffline,
     tokensMax: sum(plan.lanes.map(({ tokensMax }) => tokensMax)),
     paidBy: await readPaidBy(context, caller, plan.run, plan.models),
     problems: [...plan.problems.ofRun, ...plan.problems.ofDraft],
@@ -493,6 +497,8 @@ export interface ViewedLane
     | 'durationMs'
     | 'incomplete'
     | 'notes'
+    | 'isReused'
+    | 'reusedFrom'
   > {
   lane: ReplayLane | 'observed'
   status: ReplayStatus
@@ -501,6 +507,8 @@ export interface ViewedLane
 
 export interface ReplayView {
   row: ReplayRow
+  /** The trial that it belongs to, for people who may edit the agent; null: none. */
+  trial: { id: TrialId; caseId: CaseId; setName: string } | null
   isComplete: boolean
   costMicrousd: number
   costMaxMicrousd: number
@@ -527,6 +535,7 @@ function toObserved(found: ReplayedRun, trace: TraceView | null, answer: string)
     durationMs: Math.max(0, (found.finishedAt ?? found.startedAt) - found.startedAt),
     incomplete: null,
     notes: [],
+    ...{ isReused: false, reusedFrom: null },
     calls: steps.flatMap(({ step, tools }) =>
       tools.map(({ name, arguments: text, isError }) => ({
         ...{ step, tool: name, arguments: text, isError },
@@ -553,7 +562,10 @@ export async function readReplay(
 ): Promise<ReplayView> {
   const { agents, archive, db } = context
   const { row, run: found } = await findReplay(context, caller, id)
-  const lanes = await run(db, selectLanes({ replayId: row.id }))
+  const { lanes, trial } = await batch(db, {
+    lanes: selectLanes({ replayId: row.id }),
+    trial: selectTrialOfReplay({ id: row.id }),
+  })
   const open = (stored: string | null) => openStoredTrace(archive, stored)
   const firstOf = (lane: ReplayLane) =>
     open(lanes.find((each) => each.lane === lane && each.state === 'done')?.record ?? null)
@@ -566,8 +578,10 @@ export async function readReplay(
     one === null || other === null ? null : agents.replays.findParting(one, other)
   return {
     row,
+    trial: trial && canEditAgent(caller.viewer, trial.ownerId) ? trial : null,
     isComplete: lanes.every(({ state, incomplete }) => state === 'done' && incomplete === null),
-    costMicrousd: sum(lanes.map(({ costMicrousd }) => costMicrousd)),
+    // what another replay has paid is not paid again
+    costMicrousd: sum(lanes.map((lane) => (lane.isReused ? 0 : lane.costMicrousd))),
     costMaxMicrousd: sum(lanes.map(({ costMaxMicrousd }) => costMaxMicrousd)),
     lanes: [
       toObserved(

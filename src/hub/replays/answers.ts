@@ -47,6 +47,10 @@ const laneAnswer = z.object({
     .nullable()
     .describe('Why it does not show what would have happened; null when it does.'),
   notes: z.array(z.string()).describe('What else to know of it, such as tools that have changed.'),
+  is_reused: z
+    .boolean()
+    .describe('Whether it has the result of an earlier replay, which paid its cost.'),
+  reused_from: z.string().nullable().describe('That replay, while it exists.'),
   calls: z.array(callAnswer),
 })
 
@@ -73,7 +77,7 @@ export const replayAnswer = z
     is_complete: z
       .boolean()
       .describe('Whether all lanes have ended, and each shows what would have happened.'),
-    cost_microusd: microusdAnswer,
+    cost_microusd: microusdAnswer.describe('Without that of reused lanes.'),
     cost_max_microusd: microusdAnswer.describe('It never costs more.'),
     lanes: z.array(laneAnswer),
     parts_at: partingAnswer.describe(
@@ -152,6 +156,8 @@ const presentLane = (lane: ViewedLane): z.input<typeof laneAnswer> => ({
   duration_ms: lane.durationMs,
   incomplete: lane.incomplete,
   notes: lane.notes,
+  is_reused: lane.isReused,
+  reused_from: lane.reusedFrom,
   calls: lane.calls.map(({ wouldHave, isRepeated, isError, current, ...call }) => ({
     ...call,
     current: [...current],

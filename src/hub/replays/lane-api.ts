@@ -1,6 +1,7 @@
+import type { RunReads } from '../../agents/contract/agents'
 import { replayLimits, scheduling } from '../../shared/config'
 import { batch, repeatAfterFault, run } from '../../shared/db/batch'
-import type { ActivationId, TrialId } from '../../shared/ids'
+import type { AccountId, ActivationId, TrialId } from '../../shared/ids'
 import type { Settings } from '../../shared/settings'
 import { selectBudgetsOfLane } from '../budgets/queries'
 import { findShortage } from '../budgets/settle-queries'
@@ -18,6 +19,7 @@ import { toNullInHold } from '../database/constraint-errors'
 import { mergePolicy, selectPolicy } from '../grants/queries'
 import { openStoredTrace } from '../operations/archive-view'
 import { maskCredentials } from '../rules/credential-patterns'
+import { readJudgeSample } from '../rules/judge-samples'
 import { maskTrace } from '../rules/traces'
 import { chargeLaneStatements } from '../runs/commit-queries'
 import { actorReader } from '../viewers/reader'
@@ -29,12 +31,15 @@ import {
   endLostLane,
   extendLane,
   type LaneState,
+  markInputs,
   type Order,
   type RunningLane,
+  reuseStatements,
   selectComparison,
   selectLaneState,
   selectNextLanes,
   selectOrder,
+  selectReusable,
   selectTrialToAdvance,
   storeRecord,
   toExtension,
@@ -71,17 +76,10 @@ async function openLane(
   const reads = agents.replays.listReads(record)
   const { policy, obstacles, comparison } = await batch(db, {
     policy: selectPolicy(order.agent.id, laneId),
-    obstacles: selectObstacles({
-      id: activationId,
-      both: actorReader({ accountId: order.by.id, activationId }),
-      accountId: order.by.id,
-      posts: JSON.stringify(reads.posts),
-      comments: JSON.stringify(reads.comments),
-    }),
+    obstacles: selectObstaclesFor(activationId, order.by.id, reads),
     comparison: selectComparison({ laneId }),
   })
-  const isGone = !obstacles || obstacles.isGone || obstacles.lacksText || !obstacles.isReadable
-  const problem = isGone ? goneReason : null
+  const problem = isUnreadable(obstacles) ? goneReason : null
   if (lane === 'judge') {
     const question = agents.replays.readQuestion(record)
     return comparison ? toJudgeOrder(order, { ...comparison, question }, problem) : null
@@ -90,15 +88,28 @@ async function openLane(
     ...rest,
     lane,
     problem,
+    unreadable: obstacles?.unreadable ?? '',
     policy: mergePolicy(policy),
     observed: { activationId, startedAt, record, definition: { version, etag } },
   }
 }
 
+/** Selects what keeps somebody and the requesters of a run from reading it, with what its tools read. */
+export const selectObstaclesFor = (id: ActivationId, accountId: AccountId, reads: RunReads) =>
+  selectObstacles({
+    ...{ id, accountId, both: actorReader({ accountId, activationId: id }) },
+    ...{ posts: JSON.stringify(reads.posts), comments: JSON.stringify(reads.comments) },
+  })
+
+/** Whether a text of a run was deleted or removed, or cannot be read by all who have to. */
+const isUnreadable = (
+  found: { isGone: boolean; lacksText: boolean; isReadable: boolean } | undefined,
+): boolean => !found || found.isGone || found.lacksText || !found.isReadable
+
 const goneReason =
   'Since the replay was asked for, a text of the run was deleted or removed, or cannot be read any more.'
 
-/** Returns what a judge compares. An odd sample shows the answer of the baseline first, the even one after it that of the draft. */
+/** Returns what a judge compares. */
 function toJudgeOrder(
   { sample, agent, costMaxMicrousd }: Pick<Order, 'sample' | 'agent' | 'costMaxMicrousd'>,
   { baseline, candidate, note, judge, question, ...run }: Comparison & { question: string },
@@ -108,7 +119,8 @@ function toJudgeOrder(
     agent: [agent.name, ...(run.displayName === null ? [] : [run.displayName])],
     models: [...new Set([...baseline.models, ...candidate.models])],
   }
-  const [first, second] = sample % 2 === 1 ? [baseline, candidate] : [candidate, baseline]
+  const isFirst = readJudgeSample(sample).first === 'baseline'
+  const [first, second] = isFirst ? [baseline, candidate] : [candidate, baseline]
   return {
     lane: 'judge',
     model: judge ?? '',
@@ -121,6 +133,10 @@ function toJudgeOrder(
   }
 }
 
+/** Why no judge compares the answers of a run. */
+export const ownAccountReason =
+  'The run used an account that its requester connected, so no judge model sees its answers.'
+
 /** Returns why two answers are not compared by a model; null when they are. */
 function findJudgeProblem(
   lanes: Pick<Comparison['baseline'], 'state'>[],
@@ -129,19 +145,44 @@ function findJudgeProblem(
 ): string | null {
   if (judge === null) return 'The trial has no judge.'
   if (usesOwnAccount) {
-    return 'The run used an account that its requester connected, so no model compares its answers.'
+    return ownAccountReason
   }
   return lanes.every(({ state }) => state === 'done')
     ? null
     : 'One of the answers is missing: its lane did not end.'
 }
 
+/**
+ * Ends a baseline that has not begun with what an earlier one did, when all that decides it is the same and all that was
+ * read then can be read now. Returns whether it has.
+ */
+async function reuseEarlier(
+  { db, archive, agents }: ActionContext,
+  at: { laneId: ActivationId; now: number; inputs: string },
+): Promise<boolean> {
+  const { earlier } = await batch(db, { mark: markInputs(at), earlier: selectReusable(at) })
+  if (earlier.length === 0) return false
+  const obstacles = earlier.map(async ({ activationId, requestedBy, record }) => {
+    const reads = agents.replays.listReads((await openStoredTrace(archive, record)) ?? '')
+    return selectObstaclesFor(activationId, requestedBy, reads)
+  })
+  const { found } = await batch(db, { found: await Promise.all(obstacles) })
+  const ids = earlier.flatMap(({ id }, n) => (isUnreadable(found[n]) ? [] : [id]))
+  const { laneId, now } = at
+  const done = await batch(db, reuseStatements({ laneId, now, ids: JSON.stringify(ids) }))
+  return done.isReused
+}
+
 /** Charges what was called, and reserves the next call, in one round trip. */
-async function renewLane(
-  { db, models }: ActionContext,
-  request: LaneRenewal,
-): Promise<RenewResult> {
-  const { laneId, now, usage } = request
+async function renewLane(context: ActionContext, request: LaneRenewal): Promise<RenewResult> {
+  const { db, models } = context
+  const { laneId, now, usage, inputs } = request
+  if (
+    inputs !== null &&
+    usage.length === 0 &&
+    (await reuseEarlier(context, { laneId, now, inputs }))
+  )
+    return { kind: 'refused', reason: 'lost' }
   const extension = toExtension(request)
   const retryAt = now + scheduling.capacityRetryMs
   const answers = await batch(db, {

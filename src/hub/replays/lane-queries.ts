@@ -2,7 +2,14 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { replayLimits, scheduling } from '../../shared/config'
 import { flag, type RowOf } from '../../shared/db/fields'
-import { manySql, oneSql, type Params, prepare, write } from '../../shared/db/statement'
+import {
+  manySql,
+  oneSql,
+  type Params,
+  prepare,
+  write,
+  writeReturned,
+} from '../../shared/db/statement'
 import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { ActivationError, Outcome } from '../../shared/errors'
 import type { ActivationId, ReplayId, TrialId } from '../../shared/ids'
@@ -123,7 +130,7 @@ const comparisonFields = {
 
 export type Comparison = RowOf<typeof comparisonFields>
 
-/** Selects the answers that a lane of a judge compares: two of its samples are for one of theirs. */
+/** Selects the answers that a lane of a judge compares: two of its samples are for one of theirs, as in `readJudgeSample`. */
 export const selectComparison = prepare(({ laneId }: Params<{ laneId: ActivationId }>) =>
   oneSql(
     comparisonFields,
@@ -185,6 +192,7 @@ interface Extension extends LaneAt {
   floorTokens: number
   /** How many calls the request reports. */
   calls: number
+  inputs: string | null
 }
 
 export const toExtension = (request: LaneRenewal): Extension => ({
@@ -196,6 +204,7 @@ export const toExtension = (request: LaneRenewal): Extension => ({
   floorMicrousd: request.floor.microusd,
   floorTokens: request.floor.tokens,
   calls: new Set(request.usage.map(({ call }) => call)).size,
+  inputs: request.inputs,
 })
 
 /** Whether a call of the lane can be in flight: no call was reported since it last reserved. */
@@ -238,6 +247,8 @@ export const extendLane = prepare((v: Params<Extension>) => {
         models: sql`room.models`,
         reservedAt: sql`room.at`,
         reservedCalls: v.calls,
+        // what it does is of no use to others when that has changed since it began
+        inputs: sql`iif(${replayLanes.inputs} = ${v.inputs}, ${v.inputs}, NULL)`,
         reservedMicrousd: sql`CASE WHEN room.fits
           THEN min(room.free_microusd, room.own_microusd, max(${held(reservedMicrousd)}, ${v.wantMicrousd}))
           ELSE ${held(reservedMicrousd)} END`,
@@ -279,6 +290,83 @@ export const selectLaneState = prepare((v: Params<Extension>) =>
     sql`WITH ask AS MATERIALIZED (${askSql(v)})`,
   ),
 )
+
+interface Inputs extends LaneAt {
+  inputs: string
+}
+
+/** Whether a lane runs and has not reserved its first call. */
+const isUnbegunSql = (laneId: SQLWrapper): SQL =>
+  sql`${replayLanes.id} = ${laneId} AND ${replayLanes.state} = 'running' AND ${replayLanes.models} = '[]'`
+
+/** Notes what decides what a baseline does, before its first call. */
+export const markInputs = prepare((v: Params<Inputs>) =>
+  write(updateSet(replayLanes, { inputs: v.inputs }, sql`WHERE ${isUnbegunSql(v.laneId)}`)),
+)
+
+const s = alias(replayLanes, 's')
+const rs = alias(replays, 'rs')
+
+const reusableFields = {
+  id: s.id,
+  activationId: s.activationId,
+  requestedBy: rs.requestedBy,
+  record: t.trace,
+}
+
+/** Selects baselines of earlier replays of the same run that had the same to go by and ended whole, the latest first. */
+export const selectReusable = prepare((v: Params<Inputs>) =>
+  manySql(
+    reusableFields,
+    sql`FROM ${replayLanes} ${l} JOIN ${replays} ${r} ON ${r.id} = ${l.replayId}
+      JOIN ${replays} ${rs} ON ${rs.activationId} = ${r.activationId} AND ${rs.id} <> ${r.id}
+        AND ${rs.requestedBy} = ${r.requestedBy} AND ${rs.baselineVersion} IS ${r.baselineVersion}
+      JOIN ${replayLanes} ${s} ON ${s.replayId} = ${rs.id} AND ${s.lane} = 'baseline'
+      JOIN ${activationTraces} ${t} ON ${t.activationId} = ${s.id}
+      WHERE ${l.id} = ${v.laneId} AND ${s.state} = 'done' AND ${s.inputs} = ${v.inputs} AND ${s.reusedFrom} IS NULL
+        AND ${s.incomplete} IS NULL AND ${s.outcome} NOT IN ('failed', 'cancelled', 'budget_exhausted')
+        AND ${s.finishedAt} > ${v.now} - ${sql.raw(String(replayLimits.reuseMs))}
+      ORDER BY ${s.finishedAt} DESC, ${s.id} LIMIT ${sql.raw(String(replayLimits.repeatsMax))}`,
+  ),
+)
+
+/** What a lane has of the one whose result it gets. Its cost was paid then. */
+const results = [
+  ...(['outcome', 'error', 'answer', 'models', 'steps', 'tokens', 'costMicrousd'] as const),
+  ...(['durationMs', 'notes', 'calls'] as const),
+]
+
+/**
+ * Ends a lane that has not begun with the result of the first of a list, a JSON list of ids, that no other lane of its
+ * replay has. `isReused` answers whether there was one.
+ */
+export const reuseStatements = ({ laneId, now, ids }: LaneAt & { ids: string }) => ({
+  isReused: writeReturned(
+    sql`${updateSet(
+      replayLanes,
+      {
+        state: 'done',
+        finishedAt: now,
+        reusedFrom: sql`${s.id}`,
+        ...Object.fromEntries(results.map((name) => [name, sql`${s[name]}`])),
+      },
+      sql`FROM ${replayLanes} ${s} WHERE ${isUnbegunSql(sql`${laneId}`)} AND NOT ${isEndingSql(replayLanes, sql`${now}`)}
+        AND ${s.id} = (SELECT n.value FROM json_each(${ids}) n JOIN ${replayLanes} ${q} ON ${q.id} = n.value
+          WHERE ${q.replayId} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ${replayLanes} o
+            WHERE o.replay_id = ${replayLanes.replayId} AND o.reused_from = ${q.id})
+          ORDER BY n.key LIMIT 1)`,
+    )} RETURNING ${sql.raw('id')}`,
+  ),
+  // a copy, so that each is deleted with its own replay, and found by whom it names
+  record: write(
+    insertSelect(
+      activationTraces,
+      { activationId: l.id, trace: t.trace },
+      sql`FROM ${replayLanes} ${l} JOIN ${activationTraces} ${t} ON ${t.activationId} = ${l.reusedFrom}
+        WHERE ${l.id} = ${laneId} ON CONFLICT (activation_id) DO NOTHING`,
+    ),
+  ),
+})
 
 interface Finish extends LaneAt {
   outcome: Outcome

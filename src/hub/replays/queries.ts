@@ -16,7 +16,7 @@ import type { AccountId, ActivationId, ReplayId } from '../../shared/ids'
 import type { ReplayLane } from '../contract/hub'
 import { hasGuestSql, payersSql } from '../rules/payers-sql'
 import { personSql } from '../rules/people-sql'
-import { canReadSql, isPostReadableSql } from '../rules/readable-sql'
+import { canReadSql, isPostReadableSql, listUnreadableSql } from '../rules/readable-sql'
 import { isCommentShownSql, isRunGoneSql } from '../rules/shown-sql'
 import { traceAccessColumns } from '../rules/traces-sql'
 import { askSpender, ownerOfSql, selectPayingFrom } from '../runs/claim-queries'
@@ -25,6 +25,7 @@ import { activations, activationTraces } from '../schema/activations'
 import { agentDefinitions, agents } from '../schema/definitions'
 import { comments, posts } from '../schema/posts'
 import { replayLanes, replays } from '../schema/replays'
+import { caseSets, trialCases, trials } from '../schema/trials'
 import type { Reader } from '../viewers/reader'
 
 const x = alias(activations, 'x')
@@ -37,6 +38,10 @@ const g = alias(agents, 'g')
 const r = alias(replays, 'r')
 const l = alias(replayLanes, 'l')
 const by = alias(accounts, 'by_account')
+const earlier = alias(replayLanes, 'earlier')
+const n = alias(trials, 'n')
+const k = alias(trialCases, 'k')
+const s = alias(caseSets, 's')
 
 const runFields = (reader: SQLWrapper) => ({
   id: x.id,
@@ -104,6 +109,7 @@ export const selectObstacles = prepare(
         /** Whether it holds words that were deleted or removed. */
         isGone: flag(isRunGoneSql(x)),
         isReadable: flag(canReadSql(sql`coalesce(${x.communityId}, '')`, v.both)),
+        unreadable: listUnreadableSql(v.both),
         /** Whether one of the texts that its tools read is not there for both now. */
         lacksText: flag(sql`EXISTS (SELECT 1 FROM json_each(${v.posts}) n WHERE NOT EXISTS (
             SELECT 1 FROM ${posts} ${p} WHERE ${p.id} = n.value AND ${isPostReadableSql(p, v.both)}))
@@ -245,6 +251,16 @@ export const selectReplay = prepare(({ id }: Params<{ id: string }>) =>
   oneSql(replayFields, sql`${fromReplaySql} WHERE ${r.id} = ${id}`),
 )
 
+/** Selects the case of a trial that a replay runs, with who may edit its agent. */
+export const selectTrialOfReplay = prepare(({ id }: Params<{ id: ReplayId }>) =>
+  oneSql(
+    { id: n.id, caseId: k.id, setName: s.name, ownerId: a.ownerId },
+    sql`FROM ${trialCases} ${k} JOIN ${trials} ${n} ON ${n.id} = ${k.trialId}
+      JOIN ${caseSets} ${s} ON ${s.id} = ${n.setId} JOIN ${accounts} ${a} ON ${a.id} = ${n.agentId}
+      WHERE ${k.replayId} = ${id}`,
+  ),
+)
+
 /** Selects the replays of a run, newest first. */
 export const selectReplays = prepare(({ activationId }: Params<{ activationId: string }>) =>
   manySql(
@@ -270,6 +286,9 @@ const laneFields = {
   incomplete: l.incomplete,
   notes: l.notes,
   calls: l.calls,
+  isReused: flag(sql`${l.reusedFrom} IS NOT NULL`),
+  /** The replay whose result it has, while that exists. */
+  reusedFrom: sql<ReplayId | null>`(SELECT ${earlier.replayId} FROM ${replayLanes} ${earlier} WHERE ${earlier.id} = ${l.reusedFrom})`,
   /** Of the first sample alone: it is compared. */
   record: sql<string | null>`iif(${l.sample} = 1, (SELECT ${t.trace} FROM ${activationTraces} ${t}
     WHERE ${t.activationId} = ${l.id}), NULL)`,

@@ -80,6 +80,10 @@ const unreadableSql = (reader: SQLWrapper): SQL =>
     AND coalesce((SELECT min(${readsClosedSql({ id: sql`r.id`, role: sql`r.role` })}) FROM ${readersSql(reader)} r), 0))`,
   )
 
+/** The ids of the communities that a reader does not read, as a JSON list. */
+export const listUnreadableSql = (reader: SQLWrapper): SQL<string> =>
+  sql`(SELECT json_group_array(id) FROM (SELECT id FROM ${unreadableSql(reader)} ORDER BY id))`
+
 /**
  * Whether a reader reads a community's posts. Every query that returns posts or comments, or counts them,
  * for somebody has this condition; `tests/hub/access/readable.test.ts` checks it.

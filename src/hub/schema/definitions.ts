@@ -1,6 +1,14 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { AccountId, ActivationId, CommentId, PostId, TrialId } from '../../shared/ids'
+import {
+  index,
+  integer,
+  primaryKey,
+  real,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core'
+import type { AccountId, ActivationId, CommentId, HeldId, PostId, TrialId } from '../../shared/ids'
 import type { Review } from '../contract/reviews'
 import type { TrialGate } from '../contract/trials'
 import { accounts } from './accounts'
@@ -43,6 +51,8 @@ export const agents = sqliteTable(
     readsProviders: integer('reads_providers', { mode: 'boolean' }).notNull().default(false),
     /** The name of the account, which triggers keep up to date: lists by name read one page of this table. */
     name: text('name').notNull().default(''),
+    /** The trial that a change of the active definition has to pass, with the key of its set; null: none. */
+    gate: text('gate', { mode: 'json' }).$type<TrialGate & { setKey: string }>(),
   },
   (table) => [
     index('agents_changed').on(table.updatedAt),
@@ -68,17 +78,23 @@ export const agentDefinitions = sqliteTable(
   ],
 )
 
-/** Saved definitions that become active once a trial has passed, one an agent. Their files are in R2 under the etag. */
+/**
+ * Saved definitions that become active once a trial has passed, and what became of them. Their files are in R2 under the
+ * etag.
+ */
 export const heldDefinitions = sqliteTable(
   'held_definitions',
   {
+    id: text('id').$type<HeldId>().primaryKey(),
     agentId: text('agent_id')
       .$type<AccountId>()
-      .primaryKey()
+      .notNull()
       .references(() => accounts.id),
     etag: text('etag').notNull(),
     /** The active version when it was saved. */
     baseVersion: integer('base_version').notNull(),
+    /** The earlier version whose files it has, of one that restores it. */
+    restoredFrom: integer('restored_from'),
     /** Grants to add to the policy of the agent with it. */
     allowGrants: text('allow_grants', { mode: 'json' }).$type<string[]>().notNull().default([]),
     savedBy: text('saved_by')
@@ -92,8 +108,22 @@ export const heldDefinitions = sqliteTable(
     trialId: text('trial_id').$type<TrialId>(),
     /** Why it is not applied; null while its trial decides. */
     problem: text('problem'),
+    /** Null while it waits: one of an agent at a time. */
+    outcome: text('outcome', { enum: ['applied', 'discarded', 'replaced'] }),
+    /** Null: its trial decided. */
+    decidedBy: text('decided_by')
+      .$type<AccountId>()
+      .references(() => accounts.id),
+    decidedAt: integer('decided_at'),
+    /** The version that it became. */
+    version: integer('version'),
   },
-  (table) => [index('held_definitions_by_account').on(table.savedBy)],
+  (table) => [
+    uniqueIndex('held_definitions_waiting').on(table.agentId).where(sql`${table.outcome} IS NULL`),
+    index('held_definitions_of_agent').on(table.agentId, table.id),
+    index('held_definitions_by_account').on(table.savedBy),
+    index('held_definitions_by_decider').on(table.decidedBy),
+  ],
 )
 
 /** Branches that runs of coding agents pushed, each with the thread that it belongs to. */

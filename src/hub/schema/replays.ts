@@ -52,6 +52,10 @@ export const replayLanes = sqliteTable(
     lane: text('lane', { enum: ['baseline', 'candidate', 'judge'] }).notNull(),
     /** From 1, of the repeats. */
     sample: integer('sample').notNull(),
+    /** Of a baseline: a hash of what decides what it does, apart from chance; null before its first call. */
+    inputs: text('inputs'),
+    /** The lane of an earlier replay whose result it has; null for one that ran itself. */
+    reusedFrom: text('reused_from').$type<ActivationId>(),
     /** `failed`: its end is unknown, because its object did not report it in time. */
     state: text('state', { enum: ['queued', 'running', 'done', 'cancelled', 'failed'] }).notNull(),
     agentId: text('agent_id')

@@ -29,6 +29,8 @@ export const caseSets = sqliteTable(
       .notNull()
       .references(() => accounts.id),
     name: text('name').notNull(),
+    /** The name without regard to case and white space. */
+    nameKey: text('name_key').notNull(),
     createdBy: text('created_by')
       .$type<AccountId>()
       .notNull()
@@ -36,7 +38,7 @@ export const caseSets = sqliteTable(
     createdAt: integer('created_at').notNull(),
   },
   (table) => [
-    unique('case_sets_name').on(table.agentId, table.name),
+    unique('case_sets_name').on(table.agentId, table.nameKey),
     index('case_sets_by_account').on(table.createdBy),
   ],
 )

@@ -4,7 +4,14 @@ import type { ActivationId, ReplayId, TrialId } from '../../shared/ids'
 import type { CaseFindings, SampleResults } from '../contract/hub'
 import type { ActionContext } from '../database/action-context'
 import { openStoredTrace } from '../operations/archive-view'
-import { cancelLanes, canReplay, findRunProblems, startLanes } from '../replays/actions'
+import {
+  cancelLanes,
+  canReplay,
+  findRunProblems,
+  ownAccountReason,
+  startLanes,
+  toAccountCaller,
+} from '../replays/actions'
 import { cancelQueuedLanes } from '../replays/lane-queries'
 import {
   insertLanes,
@@ -13,8 +20,8 @@ import {
   type ReplayedRun,
   selectRun,
 } from '../replays/queries'
+import { toJudgeSamples } from '../rules/judge-samples'
 import { readTrace } from '../rules/traces'
-import { accountReader } from '../viewers/reader'
 import { runChecks } from './checks'
 import { combineJudgements, readJudgement, type StoredJudgement } from './judgements'
 import {
@@ -108,7 +115,7 @@ export async function cancelWhole(context: ActionContext, id: TrialId): Promise<
 /** Starts a queued case, or skips it when its run cannot be replayed now. Returns whether it runs. */
 async function startCase({ context, trial }: Step, { id, activationId }: OpenCase) {
   const { db, clock, agents, archive } = context
-  const caller = { viewer: trial.by, reader: accountReader(trial.by.id) }
+  const caller = toAccountCaller(trial.by)
   const found = await run(db, selectRun({ id: activationId, reader: caller.reader }))
   if (!found || !canReplay(caller, found)) {
     await run(db, markSkipped(id, unseenReason))
@@ -195,10 +202,6 @@ function toSamples(each: OpenCase, lanes: CaseLane[], repeats: number): Sample[]
   }))
 }
 
-/** Why no judge compares answers of a run. */
-const ownAccountReason =
-  'The run used an account that its requester connected, so no judge model sees its answers.'
-
 /** Decides a case by its checks, or lets a judge compare what they do not decide. */
 async function endRunning(
   { context, trial }: Step,
@@ -214,7 +217,7 @@ async function endRunning(
   if (checksVerdict === null && judge && !each.usesOwnAccount) {
     const undecided = samples.filter((_, at) => byChecks[at]?.verdict === null)
     const judging = undecided.flatMap(({ sample }) =>
-      [2 * sample - 1, 2 * sample].map((number) => ({
+      toJudgeSamples(sample).map((number) => ({
         id: clock.newId<ActivationId>(clock.now()),
         lane: 'judge' as const,
         sample: number,
@@ -268,7 +271,8 @@ function decideByJudge(lanes: CaseLane[], sample: number): SampleDecision {
     const found = lanes.find((each) => each.lane === 'judge' && each.sample === number)
     return found ? readSaid(found) : readJudgement('')
   }
-  const { verdict, reason } = combineJudgements(said(2 * sample - 1), said(2 * sample))
+  const [baselineFirst, candidateFirst] = toJudgeSamples(sample)
+  const { verdict, reason } = combineJudgements(said(baselineFirst), said(candidateFirst))
   return { verdict, reason: verdict === 'cannot_tell' ? reason : null }
 }
 
@@ -288,7 +292,7 @@ async function findResults(
   samples: Sample[],
   lanes: CaseLane[],
 ): Promise<{ results: SampleResults; findings: CaseFindings }> {
-  const reader = accountReader(trial.by.id)
+  const { reader } = toAccountCaller(trial.by)
   const found = await run(db, selectRun({ id: each.activationId, reader }))
   const record = found ? await openStoredTrace(archive, found.trace) : null
   const observed = found && record !== null ? toObserved(agents, each, found, record) : null

@@ -18,10 +18,10 @@ export interface CheckedLane {
 
 /** Returns what each check finds of a lane, in the order of the checks. It never throws, and takes a time that is linear in the answer. */
 export function runChecks(checks: CaseCheck[], lane: CheckedLane): CheckResult[] {
-  const whole = lane.answer.slice(0, replayLimits.answerCharsMax)
-  const answer = foldText(whole)
+  const whole = { ...lane, answer: lane.answer.slice(0, replayLimits.answerCharsMax) }
+  const answer = foldText(whole.answer)
   return checks.map((check) => {
-    const detail = findFault(check, lane, answer)
+    const detail = findFault(check, whole, answer)
     return { passed: detail === null, detail: detail ?? '' }
   })
 }
@@ -29,16 +29,6 @@ export function runChecks(checks: CaseCheck[], lane: CheckedLane): CheckResult[]
 /** Returns why a check did not pass; null when it did. @param answer folded */
 function findFault(check: CaseCheck, lane: CheckedLane, answer: string): string | null {
   switch (check.type) {
-    case 'contains':
-      return containsText(answer, foldText(check.value))
-        ? null
-        : `The answer does not contain “${check.value}”.`
-    case 'matches':
-      return matchesGlob(`*${foldText(check.value)}*`, answer)
-        ? null
-        : `The answer does not match “${check.value}”.`
-    case 'cites':
-      return citesId(answer, check.value) ? null : `The answer does not link to ${check.value}.`
     case 'calls':
       return callsTool(lane, check.value) ? null : `${check.value} was not called.`
     case 'calls_not':
@@ -54,6 +44,37 @@ function findFault(check: CaseCheck, lane: CheckedLane, answer: string): string 
     case 'refuses':
       return check.value ? findAct(lane) : findRefusal(lane)
     default:
+      return findFaultOfText(check, lane.answer, answer)
+  }
+}
+
+type TextCheck = Exclude<
+  CaseCheck,
+  { type: 'calls' | 'calls_not' | 'steps_max' | 'cost_max' | 'refuses' }
+>
+
+/** The same of a check of what the answer says. */
+function findFaultOfText(check: TextCheck, whole: string, answer: string): string | null {
+  switch (check.type) {
+    case 'contains':
+      return containsText(answer, foldText(check.value))
+        ? null
+        : `The answer does not contain “${check.value}”.`
+    case 'contains_not':
+      return containsText(answer, foldText(check.value))
+        ? `The answer contains “${check.value}”.`
+        : null
+    case 'matches':
+      return matchesGlob(`*${foldText(check.value)}*`, answer)
+        ? null
+        : `The answer does not match “${check.value}”.`
+    case 'cites':
+      return citesId(answer, check.value) ? null : `The answer does not link to ${check.value}.`
+    case 'words_max':
+      return hasMoreWords(whole, check.value)
+        ? `The answer has more than ${formatPlural(check.value, 'word', 'words')}.`
+        : null
+    default:
       return 'This kind of check is not known.'
   }
 }
@@ -61,6 +82,25 @@ function findFault(check: CaseCheck, lane: CheckedLane, answer: string): string 
 /** Finds a part in linear time. */
 const containsText = (text: string, part: string): boolean =>
   part === '' || findPlaces(part, text).next().done !== true
+
+let words: Intl.Segmenter | undefined
+
+/** Where links lead. A place ends at the next bracket, so that it takes linear time. */
+const linkTargets = /\]\([^()\s]*\)/g
+
+/**
+ * Whether a text has more words than so many, without where its links lead. Words end where they do in the script of the
+ * text (Unicode Standard Annex 29, and dictionaries for scripts without spaces); marks and emoji are none. Counting ends
+ * at the first word too many.
+ */
+function hasMoreWords(text: string, max: number): boolean {
+  words ??= new Intl.Segmenter('en', { granularity: 'word' })
+  let count = 0
+  for (const { isWordLike } of words.segment(text.replace(linkTargets, ']'))) {
+    if (isWordLike && ++count > max) return true
+  }
+  return false
+}
 
 /** Whether the id stands in the answer, in a link or by itself, and not as a part of another one. */
 function citesId(answer: string, id: string): boolean {

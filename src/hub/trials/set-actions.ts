@@ -1,46 +1,51 @@
 import { trialLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import { AppError, notFound } from '../../shared/errors'
+import { foldText } from '../../shared/fold-text'
 import { formatCount } from '../../shared/format'
 import type { ActivationId, CaseId, CaseSetId } from '../../shared/ids'
 import { canEditAgent, definitionErrors } from '../agents/definition-rules'
 import type { Actor, CaseCheck } from '../contract/hub'
 import type { ActionContext } from '../database/action-context'
+import { findFailedConstraint, toConstraintError } from '../database/constraint-errors'
 import {
   type IdempotentResult,
   runActionOnce,
   runOnce,
   runOrReturnStored,
 } from '../database/run-once'
-import type { Caller } from '../replays/actions'
+import { type Caller, canReplay } from '../replays/actions'
 import { deleteLanes } from '../replays/deletion'
 import { deleteReplays } from '../replays/queries'
 import { assertNoCredentials } from '../rules/credential-patterns'
 import type { PersonAnswer } from '../rules/people-sql'
-import { findTraceAccess } from '../rules/traces'
 import { guardActor } from '../viewers/queries'
-import { formatLine, readLines } from './import-lines'
-import type { CaseChange, CaseInput } from './set-inputs'
+import { type CaseChange, type CaseInput, formatLine, readLines } from './set-inputs'
 import {
   type CaseRun,
   deleteCase as deleteCaseRow,
   deleteSets,
+  guardRename,
+  guardUnusedSet,
   insertCases,
   insertSet,
   type NewCase,
-  quietSetSql,
+  renameSet as renameSetRow,
   type StoredCase,
   type StoredSet,
   selectAgent,
+  selectBadRating,
   selectCase,
   selectCases,
   selectCasesOf,
-  selectHasOpenTrial,
   selectLanesOfSets,
   selectRuns,
   selectSet,
   selectSetByName,
   selectSets,
+  selectSetUse,
+  setConstraint,
+  unusedSetSql,
   updateCase,
 } from './set-queries'
 
@@ -51,6 +56,8 @@ export interface SetRow {
   agentName: string
   name: string
   cases: number
+  /** Whether changes of the agent have to pass a trial on it. */
+  isGate: boolean
   createdAt: number
 }
 
@@ -72,7 +79,7 @@ export interface SetView extends SetRow {
 }
 
 /** Errors of sets and cases, as users read them. */
-const setErrors = {
+export const setErrors = {
   agentNotFound: () => notFound('agent', 'Only agents that run on this hub have sets.'),
   notFound: () => notFound('set'),
   caseNotFound: () => notFound('case'),
@@ -101,6 +108,10 @@ const setErrors = {
   isTried: () =>
     new AppError('CONFLICT', 'A trial of this set has not finished.', {
       hint: 'Wait until the trial has finished, or cancel it.',
+    }),
+  isGate: (agent: string, set: string) =>
+    new AppError('CONFLICT', `Changes of @${agent} have to pass a trial on the set ${set}.`, {
+      hint: `Take trial out of the config.yaml of ${agent}, or name another set there. Then try again.`,
     }),
   notEnded: () =>
     new AppError('CONFLICT', 'The run has not ended.', {
@@ -138,43 +149,38 @@ const setErrors = {
     ),
 }
 
-/** Sets are for people who may edit the agent. */
-const canEditSets = ({ viewer }: Caller, ownerId: StoredSet['ownerId']): boolean =>
+/** Whether somebody may see the sets and trials of an agent: people who may edit it. */
+export const canTry = ({ viewer }: Caller, { ownerId }: Pick<StoredSet, 'ownerId'>): boolean =>
   viewer.kind !== 'agent' && canEditAgent(viewer, ownerId)
-
-const seesAll = ({ viewer }: Caller, of: StoredCase | CaseRun): boolean =>
-  findTraceAccess({ id: viewer.id, isAdmin: viewer.role === 'admin' }, of) === 'all'
 
 /** Returns an agent whose sets somebody may see. @throws NOT_FOUND, FORBIDDEN */
 async function findAgent({ db }: ActionContext, caller: Caller, name: string) {
   const agent = await run(db, selectAgent({ name }))
   if (!agent) throw setErrors.agentNotFound()
-  if (!canEditSets(caller, agent.ownerId)) throw definitionErrors.notOwner()
+  if (!canTry(caller, agent)) throw definitionErrors.notOwner()
   return agent
 }
 
 /** Returns a set that somebody may see. @throws NOT_FOUND, as for an id that does not exist */
 async function findSet({ db }: ActionContext, caller: Caller, id: string): Promise<StoredSet> {
   const set = await run(db, selectSet({ id }))
-  if (!set || !canEditSets(caller, set.ownerId)) throw setErrors.notFound()
+  if (!set || !canTry(caller, set)) throw setErrors.notFound()
   return set
 }
 
 /** The same of a case. @throws NOT_FOUND */
 async function findCase({ db }: ActionContext, caller: Caller, id: string): Promise<StoredCase> {
   const found = await run(db, selectCase({ id, reader: caller.reader }))
-  if (!found || !canEditSets(caller, found.ownerId)) throw setErrors.caseNotFound()
+  if (!found || !canTry(caller, found)) throw setErrors.caseNotFound()
   return found
 }
 
-const toSetRow = ({ id, agent, agentName, name, cases, createdAt }: StoredSet): SetRow => ({
-  ...{ id, agent, agentName, name, cases, createdAt },
-})
+const toSetRow = ({ ownerId: _, agentId: _of, ...row }: StoredSet): SetRow => row
 
 /** Returns what a reader may see of a case. */
 function toCaseRow(caller: Caller, of: StoredCase): CaseRow {
   const { id, activationId, createdAt } = of
-  const isVisible = seesAll(caller, of)
+  const isVisible = canReplay(caller, of)
   const { question, answer, checks, note } = isVisible
     ? of
     : { question: '', answer: '', checks: [], note: '' }
@@ -215,12 +221,16 @@ export async function createSet(
   assertNoCredentials(input, context.settings)
   const once = { accountId, key, action: 'sets.create', input: { agent, ...input } }
   return runOrReturnStored(db, once, async () => {
-    const { id: agentId, name: agentName, person } = await findAgent(context, caller, agent)
+    const { id: agentId, gate, ...found } = await findAgent(context, caller, agent)
+    const { name: agentName, person } = found
     const now = clock.now()
     const id = clock.newId<CaseSetId>(now)
     return runOnce(db, once, {
       now,
-      answer: { id, agent: person, agentName, name: input.name, cases: 0, createdAt: now },
+      answer: {
+        ...{ id, agent: person, agentName, name: input.name, cases: 0, createdAt: now },
+        isGate: gate?.setKey === foldText(input.name),
+      },
       constraints: {
         'case_sets.created_at': setErrors.tooManySets,
         'case_sets.agent_id': setErrors.nameTaken,
@@ -233,7 +243,42 @@ export async function createSet(
   })
 }
 
-/** Deletes a set with its cases and trials. @throws NOT_FOUND; CONFLICT while a trial of it has not finished */
+/**
+ * Renames a set.
+ *
+ * @throws NOT_FOUND; CONFLICT for a name that another set of the agent has, and while changes of its agent have to pass a
+ * trial on it
+ */
+export async function renameSet(
+  context: ActionContext,
+  actor: Actor,
+  caller: Caller,
+  id: string,
+  input: { name: string },
+): Promise<SetRow> {
+  assertNoCredentials(input, context.settings)
+  const set = await findSet(context, caller, id)
+  try {
+    await batch(context.db, {
+      guard: await guardActor(context, actor, {}),
+      free: guardRename(set.id, input.name),
+      set: renameSetRow(set.id, input.name),
+    })
+  } catch (error) {
+    if (findFailedConstraint(error) === setConstraint) {
+      const use = await run(context.db, selectSetUse(set.id))
+      throw use ? setErrors.isGate(set.agentName, set.name) : setErrors.notFound()
+    }
+    throw toConstraintError(error, { 'case_sets.agent_id': setErrors.nameTaken }) ?? error
+  }
+  return { ...toSetRow(set), name: input.name }
+}
+
+/**
+ * Deletes a set with its cases and trials.
+ *
+ * @throws NOT_FOUND; CONFLICT while a trial of it has not finished, and while changes of its agent have to pass one
+ */
 export async function deleteSet(
   context: ActionContext,
   actor: Actor,
@@ -242,18 +287,36 @@ export async function deleteSet(
 ): Promise<void> {
   const { db } = context
   const set = await findSet(context, caller, id)
-  const quiet = quietSetSql(set.id)
-  const { trial, lanes } = await batch(db, {
-    trial: selectHasOpenTrial(set.id),
-    lanes: selectLanesOfSets(quiet),
+  const sets = unusedSetSql(set.id)
+  const { use, lanes } = await batch(db, {
+    use: selectSetUse(set.id),
+    lanes: selectLanesOfSets(sets),
   })
-  if (trial?.isOpen) throw setErrors.isTried()
-  await batch(db, {
-    guard: await guardActor(context, actor, {}),
-    ...deleteSets(quiet),
-    ...deleteReplays(lanes),
-  })
+  requireUnused(set, use)
+  try {
+    await batch(db, {
+      guard: await guardActor(context, actor, {}),
+      unused: guardUnusedSet(set.id),
+      ...deleteSets(sets),
+      ...deleteReplays(lanes),
+    })
+  } catch (error) {
+    if (findFailedConstraint(error) !== setConstraint) throw error
+    // Another request has put it to use, or deleted it, meanwhile.
+    requireUnused(set, await run(db, selectSetUse(set.id)))
+    throw error
+  }
   context.defer(deleteLanes(context, lanes))
+}
+
+/** @throws NOT_FOUND, and CONFLICT with what keeps a set from being deleted */
+function requireUnused(
+  { agentName, name }: Pick<StoredSet, 'agentName' | 'name'>,
+  use: { hasOpenTrial: boolean; isGate: boolean } | undefined,
+): void {
+  if (!use) throw setErrors.notFound()
+  if (use.isGate) throw setErrors.isGate(agentName, name)
+  if (use.hasOpenTrial) throw setErrors.isTried()
 }
 
 /** Why a run cannot be a case of a set of an agent; null when it can. */
@@ -263,7 +326,7 @@ function findRefusal(
   agent: { id: string; name: string },
 ): AppError | null {
   if (!found) return setErrors.runNotFound()
-  if (!seesAll(caller, found)) {
+  if (!canReplay(caller, found)) {
     if (!found.isListed) return setErrors.runNotFound()
     return found.isGone ? setErrors.gone() : setErrors.hidden()
   }
@@ -344,7 +407,7 @@ export async function editCase(
 ): Promise<CaseRow> {
   assertNoCredentials(textsOf(change), context.settings)
   const found = await findCase(context, caller, id)
-  if (!seesAll(caller, found)) throw setErrors.hidden()
+  if (!canReplay(caller, found)) throw setErrors.hidden()
   const fields = { checks: change.checks ?? found.checks, note: change.note ?? found.note }
   const { isThere } = await batch(context.db, {
     guard: await guardActor(context, actor, {}),
@@ -480,46 +543,81 @@ function findCredentialProblem(
   }
 }
 
-/** Names that pages give to sets which they create. */
-export const setNames = {
-  /** For runs whose answer was rated as bad. */
-  badAnswers: 'Bad answers',
-} as const
+/** What came of a run that was to be added to a set. */
+export interface AddedRun {
+  activationId: ActivationId
+  /** `kept`: the set had it. */
+  result: ImportedLine['result']
+  /** Why it was refused; empty otherwise. */
+  message: string
+}
 
 /**
- * Adds runs of one agent to its set with a name, which is created when there is none. Returns the set, and the case of the
- * first run.
+ * Adds those runs of one agent that can be cases to its set with a name, which is created when there is none. Returns the
+ * set, what came of each run, and the case of the first one that it has.
  *
- * @throws VALIDATION without runs; NOT_FOUND, FORBIDDEN; CONFLICT for runs of several agents, and for one that cannot be a case
+ * @param note what would have been right, for the cases that are added
+ * @throws VALIDATION without runs; NOT_FOUND, FORBIDDEN; CONFLICT for runs of several agents, and when none can be a case
  */
 export async function addRuns(
   context: ActionContext,
   actor: Actor,
   caller: Caller,
-  { runs, name }: { runs: string[]; name: string },
-): Promise<{ setId: CaseSetId; caseId: CaseId }> {
+  { runs, name, note = '' }: { runs: string[]; name: string; note?: string },
+): Promise<{ setId: CaseSetId; caseId: CaseId; runs: AddedRun[] }> {
+  assertNoCredentials({ note }, context.settings)
   const ids = [...new Set(runs)].slice(0, trialLimits.casesPerSet + 1)
   if (ids.length > trialLimits.casesPerSet) throw setErrors.full()
-  const found = await run(
-    context.db,
-    selectRuns({ ids: JSON.stringify(ids), reader: caller.reader }),
-  )
+  const list = JSON.stringify(ids)
+  const found = await run(context.db, selectRuns({ ids: list, reader: caller.reader }))
   const [first] = found
   if (ids.length === 0) throw setErrors.noRuns()
   if (!first || found.length < ids.length) throw setErrors.runNotFound()
-  for (const each of found) {
-    const refusal = findRefusal(caller, each, { id: each.agentId, name: each.agentName })
-    if (refusal) throw refusal
-  }
   const names = [...new Set(found.map(({ agentName }) => agentName))]
+  const refusals = found.map((each) =>
+    findRefusal(caller, each, { id: each.agentId, name: each.agentName }),
+  )
+  const unseen = refusals.find((refusal) => refusal?.code === 'NOT_FOUND')
+  if (unseen) throw unseen
   if (names.length > 1) throw setErrors.agentsDiffer(names)
-  if (!canEditSets(caller, first.ownerId)) throw definitionErrors.notOwner()
+  if (refusals[0] && refusals.every((refusal) => refusal !== null)) throw refusals[0]
+  if (!canTry(caller, first)) throw definitionErrors.notOwner()
+
   const setId = await findOrCreateSet(context, actor, caller, first, name)
-  const rows = found.map(({ id }) => toNewCase(context, id, { checks: [], note: '' }))
-  const added = await addCases(context, actor, setId, rows)
-  const caseId = added.get(first.id)
-  if (caseId === undefined || added.size < rows.length) throw setErrors.full()
-  return { setId, caseId }
+  const had = await run(context.db, selectCasesOf({ setId, runs: list }))
+  const rows = found
+    .filter((_, at) => refusals[at] === null)
+    .map(({ id }) => toNewCase(context, id, { checks: [], note }))
+  const cases = await addCases(context, actor, setId, rows)
+  const [caseId] = rows.flatMap(({ activationId }) => cases.get(activationId) ?? [])
+  if (caseId === undefined) throw setErrors.full()
+  const results = found.map(({ id: activationId }, at): AddedRun => {
+    const refusal = refusals[at] ?? (cases.has(activationId) ? null : setErrors.full())
+    if (refusal) return { activationId, result: 'refused', message: refusal.message }
+    const isKept = had.some((each) => each.activationId === activationId)
+    return { activationId, result: isKept ? 'kept' : 'added', message: '' }
+  })
+  return { setId, caseId, runs: results }
+}
+
+/** The set of an agent for runs whose answer was rated as bad. */
+const badAnswersName = 'Bad answers'
+
+/**
+ * Adds a run to the bad answers of its agent, with what the actor noted when they rated it. Of others no words are copied:
+ * they are deleted with their accounts.
+ *
+ * @throws as `addRuns`
+ */
+export async function addBadAnswer(
+  context: ActionContext,
+  actor: Actor,
+  caller: Caller,
+  id: string,
+): Promise<Awaited<ReturnType<typeof addRuns>>> {
+  const rating = await run(context.db, selectBadRating({ id, accountId: actor.accountId }))
+  const note = rating?.note ?? ''
+  return addRuns(context, actor, caller, { runs: [id], name: badAnswersName, note })
 }
 
 async function findOrCreateSet(

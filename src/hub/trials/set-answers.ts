@@ -10,6 +10,9 @@ export const setAnswer = z
     agent: personAnswer.describe('The agent whose runs it has.'),
     name: z.string(),
     case_count: countAnswer,
+    is_gate: z
+      .boolean()
+      .describe('Whether changes of the agent have to pass a trial on it before they are active.'),
     created_at: timeAnswer,
   })
   .meta({ id: 'CaseSet' })
@@ -57,12 +60,14 @@ export const presentSet = ({
   agent,
   name,
   cases,
+  isGate,
   createdAt,
 }: SetRow): z.input<typeof setAnswer> => ({
   id,
   agent,
   name,
   case_count: cases,
+  is_gate: isGate,
   created_at: presentTime(createdAt),
 })
 

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { trialLimits } from '../../shared/config'
 import { findExpressionMark } from '../../shared/glob'
-import { knownFields } from '../../shared/known-fields'
-import { shownText, storableText } from '../../shared/texts'
+import { knownFields, toIssuePath } from '../../shared/known-fields'
+import { shownText, storableText, toStorableJson } from '../../shared/texts'
 
 const { checkCharsMax, checksPerCase, nameCharsMax, noteCharsMax } = trialLimits
 
@@ -25,7 +25,7 @@ const pattern = checkText.superRefine((source, { addIssue }) => {
 /** What the answer of a case must do. */
 export const caseCheck = z
   .discriminatedUnion('type', [
-    knownFields({ type: z.literal('contains'), value: checkText }),
+    knownFields({ type: z.enum(['contains', 'contains_not']), value: checkText }),
     knownFields({
       type: z.literal('matches'),
       value: pattern.describe('A text; * matches any characters.'),
@@ -39,6 +39,14 @@ export const caseCheck = z
     knownFields({
       type: z.enum(['calls', 'calls_not']),
       value: checkText.describe('The name of a tool, such as `hub_search`.'),
+    }),
+    knownFields({
+      type: z.literal('words_max'),
+      value: z
+        .int()
+        .min(0)
+        .max(10_000)
+        .describe('Words of the answer as it is read, in any language.'),
     }),
     knownFields({ type: z.literal('steps_max'), value: z.int().min(0).max(10_000) }),
     knownFields({
@@ -59,8 +67,12 @@ export const caseCheck = z
 const checks = z.array(caseCheck).max(checksPerCase)
 const note = storableText.trim().max(noteCharsMax)
 
-/** The body of `POST /agents/:name/sets`. */
-export const setInput = knownFields({ name: shownText.max(nameCharsMax) })
+/** The body of `POST /agents/:name/sets`, and of `PATCH /sets/:id`. */
+export const setInput = knownFields({
+  name: shownText
+    .max(nameCharsMax)
+    .describe('No other set of the agent has it, whatever its case and white space.'),
+})
 
 /** The body of `POST /sets/:id/cases`, and a line of an import. */
 export const caseInput = knownFields({
@@ -75,3 +87,45 @@ export type CaseInput = z.output<typeof caseInput>
 export const caseChange = knownFields({ checks: checks.optional(), note: note.optional() })
 
 export type CaseChange = z.output<typeof caseChange>
+
+/** A line of an import: a case, or why it is none. */
+export type ImportLine = { line: number } & ({ input: CaseInput } | { problem: string })
+
+/** Returns the lines of an import that are not empty, counted from 1. */
+export function readLines(text: string): ImportLine[] {
+  return (
+    text
+      .replace(/^\ufeff/, '')
+      .split('\n')
+      .map((content, index) => ({ line: index + 1, content }))
+      .filter(({ content }) => content.trim() !== '')
+      // one more than an import may have: whoever asked for it refuses it
+      .slice(0, trialLimits.importLinesMax + 1)
+      .map(({ line, content }): ImportLine => ({ line, ...readLine(content) }))
+  )
+}
+
+function readLine(content: string): { input: CaseInput } | { problem: string } {
+  let value: unknown
+  try {
+    value = toStorableJson(JSON.parse(content))
+  } catch {
+    return { problem: 'The line is not JSON.' }
+  }
+  const parsed = caseInput.safeParse(value)
+  if (parsed.success) return { input: parsed.data }
+  const [issue] = parsed.error.issues
+  const path = issue ? toIssuePath(issue).join('.') : ''
+  return { problem: `${path && `${path}: `}${issue?.message ?? 'The line is not a case.'}` }
+}
+
+/** Returns a case as a line of an export. */
+export const formatLine = ({
+  activationId,
+  checks,
+  note,
+}: {
+  activationId: string
+  checks: CaseInput['checks']
+  note: string
+}): string => `${JSON.stringify({ activation_id: activationId, checks, note })}\n`

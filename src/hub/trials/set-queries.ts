@@ -12,6 +12,7 @@ import {
   writeChanges,
 } from '../../shared/db/statement'
 import { bare, insertSelect, updateSet } from '../../shared/db/write-sql'
+import { foldText } from '../../shared/fold-text'
 import type { AccountId, ActivationId, CaseId, CaseSetId } from '../../shared/ids'
 import type { CaseCheck } from '../contract/hub'
 import type { GoneLane } from '../replays/queries'
@@ -20,8 +21,8 @@ import { readersSql } from '../rules/readable-sql'
 import { isCommentShownSql, isRunGoneSql, itemTextSql } from '../rules/shown-sql'
 import { isRunShownSql, traceAccessColumns } from '../rules/traces-sql'
 import { isRequestSql } from '../rules/waiting-sql'
-import { accounts } from '../schema/accounts'
-import { activations } from '../schema/activations'
+import { accessGuard, accounts } from '../schema/accounts'
+import { activations, runFeedback } from '../schema/activations'
 import { agents } from '../schema/definitions'
 import { directMessages } from '../schema/dms'
 import { inboxItems } from '../schema/inbox'
@@ -42,6 +43,7 @@ const d = alias(directMessages, 'd')
 const t = alias(trials, 't')
 const tc = alias(trialCases, 'tc')
 const l = alias(replayLanes, 'l')
+const f = alias(runFeedback, 'f')
 
 const toNumber = (value: number): SQL => sql.raw(String(value))
 
@@ -54,7 +56,7 @@ const answerChars = toNumber(2_000)
 /** Selects an agent of this hub, with who may edit it. */
 export const selectAgent = prepare(({ name }: Params<{ name: string }>) =>
   oneSql(
-    { id: a.id, name: a.name, ownerId: a.ownerId, person: personSql(a) },
+    { id: a.id, name: a.name, ownerId: a.ownerId, person: personSql(a), gate: g.gate },
     sql`FROM ${accounts} ${a} JOIN ${agents} ${g} ON ${g.accountId} = ${a.id} WHERE ${a.name} = ${name}`,
   ),
 )
@@ -64,6 +66,9 @@ const casesSql = (setId: SQLWrapper): SQL => sql`${cases} ${k}
   CROSS JOIN ${activations} ${x} ON ${x.id} = ${k.activationId}
   WHERE ${k.setId} = ${setId} AND NOT ${isRunGoneSql(x)}`
 
+/** Whether changes of the agent of a set have to pass a trial on it. */
+const isGateSql = sql`EXISTS (SELECT 1 FROM ${agents} ${g} WHERE ${g.accountId} = ${s.agentId} AND ${g.gate} ->> 'setKey' = ${s.nameKey})`
+
 const setFields = {
   id: s.id,
   agentId: s.agentId,
@@ -72,6 +77,8 @@ const setFields = {
   ownerId: a.ownerId,
   name: s.name,
   cases: sql<number>`(SELECT count(*) FROM ${casesSql(s.id)})`,
+  /** Whether changes of its agent have to pass a trial on it. */
+  isGate: flag(isGateSql),
   createdAt: s.createdAt,
 }
 
@@ -89,14 +96,38 @@ export const selectSets = prepare(({ agent }: Params<{ agent: string }>) =>
   ),
 )
 
+/** Selects the names of the sets of an agent as they are compared. */
+export const selectKeysOfSets = prepare(({ agent }: Params<{ agent: string }>) =>
+  manySql(
+    { nameKey: s.nameKey },
+    sql`FROM ${accounts} ${a} JOIN ${caseSets} ${s} ON ${s.agentId} = ${a.id} WHERE ${a.name} = ${agent}`,
+  ),
+)
+
+/** The constraint that fails when a set is not as a write needs it. */
+export const setConstraint = 'access_set'
+
+const failWithoutSet = (found: SQL): Statement<void> =>
+  write(insertSelect(accessGuard, { name: sql`'access_set'` }, sql`WHERE NOT EXISTS ${found}`))
+
+/** Fails its batch with `access_set` when an agent does not have a set. */
+export const guardSet = (agentId: AccountId, name: string): Statement<void> =>
+  failWithoutSet(
+    sql`(SELECT 1 FROM ${caseSets} ${s} WHERE ${s.agentId} = ${agentId} AND ${s.nameKey} = ${foldText(name)})`,
+  )
+
 export const selectSet = prepare(({ id }: Params<{ id: string }>) =>
   oneSql(setFields, sql`FROM ${setTablesSql} WHERE ${s.id} = ${id}`),
 )
 
-export const selectSetByName = prepare((v: Params<{ agentId: AccountId; name: string }>) =>
+/** Selects the set of an agent with a name, whatever its case and white space. */
+export const selectSetByName = ({ agentId, name }: { agentId: AccountId; name: string }) =>
+  selectSetByKey({ agentId, key: foldText(name) })
+
+const selectSetByKey = prepare((v: Params<{ agentId: AccountId; key: string }>) =>
   oneSql(
     setFields,
-    sql`FROM ${setTablesSql} WHERE ${s.agentId} = ${v.agentId} AND ${s.name} = ${v.name}`,
+    sql`FROM ${setTablesSql} WHERE ${s.agentId} = ${v.agentId} AND ${s.nameKey} = ${v.key}`,
   ),
 )
 
@@ -106,7 +137,7 @@ export const selectSetNames = prepare(({ reader }: Params<{ reader: Reader }>) =
     { name: s.name },
     sql`FROM ${readersSql(reader)} r CROSS JOIN ${setTablesSql}
       WHERE r.role = 'admin' OR ${a.ownerId} = r.id
-      GROUP BY ${s.name} ORDER BY ${s.name} LIMIT ${toNumber(namesMax)}`,
+      GROUP BY ${s.nameKey} ORDER BY ${s.name} LIMIT ${toNumber(namesMax)}`,
   ),
 )
 
@@ -125,12 +156,22 @@ export const insertSet = ({ createdAt, ...row }: NewSet): Statement<void> =>
       caseSets,
       {
         ...row,
+        nameKey: foldText(row.name),
         createdAt: sql`iif((SELECT count(*) FROM ${caseSets} ${s} WHERE ${s.agentId} = ${row.agentId})
           < ${toNumber(trialLimits.setsPerAgent)}, ${createdAt}, NULL)`,
       },
       sql`WHERE true`,
     ),
   )
+
+/** Fails its batch with `access_set` when a set is not there, or has another name in the trial that its agent has to pass. */
+export const guardRename = (id: CaseSetId, name: string): Statement<void> =>
+  failWithoutSet(
+    sql`(SELECT 1 FROM ${caseSets} ${s} WHERE ${s.id} = ${id} AND (${s.nameKey} = ${foldText(name)} OR NOT ${isGateSql}))`,
+  )
+
+export const renameSet = (id: CaseSetId, name: string): Statement<void> =>
+  write(updateSet(caseSets, { name, nameKey: foldText(name) }, sql`WHERE ${caseSets.id} = ${id}`))
 
 /** What was asked: the first request that the run answered. */
 const questionSql = sql<string>`coalesce((SELECT ${itemTextSql(i)} FROM ${inboxItems} ${i}
@@ -211,6 +252,14 @@ export const selectCasesOf = prepare((v: Params<{ setId: CaseSetId; runs: string
   ),
 )
 
+/** Selects what an account noted about a run whose answer it rated as bad. */
+export const selectBadRating = prepare((v: Params<{ id: string; accountId: AccountId }>) =>
+  oneSql(
+    { note: f.note },
+    sql`FROM ${runFeedback} ${f} WHERE ${f.activationId} = ${v.id} AND ${f.accountId} = ${v.accountId} AND ${f.value} = -1`,
+  ),
+)
+
 export interface NewCase {
   id: CaseId
   activationId: ActivationId
@@ -261,16 +310,19 @@ export const deleteCase = (id: CaseId): Statement<boolean> =>
 const hasOpenTrialSql = (setId: SQLWrapper): SQL =>
   sql`EXISTS (SELECT 1 FROM ${trials} ${t} WHERE ${t.setId} = ${setId} AND ${t.finishedAt} IS NULL)`
 
-/** Selects whether a trial of a set has not finished. */
-export const selectHasOpenTrial = (setId: CaseSetId): Statement<{ isOpen: boolean } | undefined> =>
+/** Selects what keeps a set from being deleted. */
+export const selectSetUse = (setId: CaseSetId) =>
   oneSql(
-    { isOpen: flag(hasOpenTrialSql(s.id)) },
+    { hasOpenTrial: flag(hasOpenTrialSql(s.id)), isGate: flag(isGateSql) },
     sql`FROM ${caseSets} ${s} WHERE ${s.id} = ${setId}`,
   )
 
-/** A set of which no trial runs, as behind IN. */
-export const quietSetSql = (id: CaseSetId): SQL =>
-  sql`(SELECT ${s.id} FROM ${caseSets} ${s} WHERE ${s.id} = ${id} AND NOT ${hasOpenTrialSql(s.id)})`
+/** A set of which no trial runs, and which no change has to pass, as behind IN. */
+export const unusedSetSql = (id: CaseSetId): SQL =>
+  sql`(SELECT ${s.id} FROM ${caseSets} ${s} WHERE ${s.id} = ${id} AND NOT ${hasOpenTrialSql(s.id)} AND NOT ${isGateSql})`
+
+/** Fails its batch with `access_set` when something keeps a set from being deleted. */
+export const guardUnusedSet = (id: CaseSetId): Statement<void> => failWithoutSet(unusedSetSql(id))
 
 /** The sets that go with an account: of an agent its own and, with its words, those that it has made. */
 export const goneSetsSql = (accountId: AccountId, withWords: boolean): SQL =>

@@ -13,6 +13,7 @@ import {
   importCases,
   listSets,
   readSet,
+  renameSet,
 } from './set-actions'
 import {
   caseAnswer,
@@ -73,6 +74,21 @@ const ownSetRoutes: Route[] = [
     handle: async (call) => {
       const set = await readSet(call.context, await readCaller(call), call.param('id'))
       return { set: presentSet(set), cases: set.rows.map(presentCase) }
+    },
+  }),
+  route({
+    method: 'patch',
+    path: '/sets/:id',
+    summary: 'Renames a set, but for one on which changes of its agent are tried',
+    tag,
+    access: 'write',
+    rate: 'write',
+    body: setInput,
+    answer: z.object({ set: setAnswer }),
+    handle: async (call) => {
+      const { context, body } = call
+      const set = await renameSet(context, call.actor(), toCaller(call), call.param('id'), body)
+      return { set: presentSet(set) }
     },
   }),
   route({

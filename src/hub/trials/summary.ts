@@ -23,7 +23,10 @@ export interface TrialSummary {
   reason: string
   /** Of samples with checks: how many passed all of them, and of cases: how many in all samples. */
   passed: Record<Side, { samples: number; of: number; allSamples: number; cases: number }>
+  /** Without that of reused lanes. */
   costMicrousd: number
+  /** Lanes that have the result of an earlier replay. */
+  reused: number
   /** Of a month with as many runs of the agent as the 30 days before the trial had; null without a price. */
   costMonthMicrousd: Record<Side, number> | null
   durationMs: Record<Side, { p50: number; p95: number }>
@@ -51,6 +54,8 @@ export interface CountedCase {
 export interface CountedLane {
   lane: Side | 'judge'
   isDone: boolean
+  /** Whether an earlier replay has paid its cost. */
+  isReused: boolean
   costMicrousd: number
   durationMs: number
 }
@@ -78,7 +83,8 @@ export function summarizeTrial(
       baseline: countPassed(cases, 'baseline'),
       candidate: countPassed(cases, 'candidate'),
     },
-    costMicrousd: sum(lanes.map(({ costMicrousd }) => costMicrousd)),
+    costMicrousd: sum(lanes.map(({ costMicrousd, isReused }) => (isReused ? 0 : costMicrousd))),
+    reused: lanes.filter(({ isReused }) => isReused).length,
     costMonthMicrousd:
       isPriced && baseline.length > 0 && candidate.length > 0
         ? {

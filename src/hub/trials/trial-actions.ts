@@ -1,7 +1,9 @@
 import type { DefinitionFacts, DefinitionFiles } from '../../agents/contract/agents'
 import { judgeLimits, trialLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
+import type { Statement } from '../../shared/db/statement'
 import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
+import { hasSameWords } from '../../shared/fold-text'
 import { formatPlural } from '../../shared/format'
 import type {
   AccountId,
@@ -12,7 +14,7 @@ import type {
   TrialId,
 } from '../../shared/ids'
 import { sha256 } from '../../shared/sha256'
-import { canEditAgent, definitionErrors } from '../agents/definition-rules'
+import { definitionErrors } from '../agents/definition-rules'
 import { reopenHeld } from '../agents/held-queries'
 import type {
   Actor,
@@ -43,11 +45,13 @@ import {
   readPaidBy,
   toLaneLimits,
 } from '../replays/actions'
+import { readJudgeSample } from '../rules/judge-samples'
 import type { PersonAnswer } from '../rules/people-sql'
 import { systemAccountId } from '../schema/accounts'
 import { guardActor } from '../viewers/queries'
 import { accountReader, type Reader } from '../viewers/reader'
 import { advanceTrial, cancelWhole, readSaid, unseenReason } from './advance-actions'
+import { canTry } from './set-actions'
 import {
   type CountedCase,
   type CountedLane,
@@ -60,6 +64,7 @@ import {
   type CaseLane,
   type CaseToTry,
   countOpenTrials,
+  guardOpenTrials,
   insertTrial,
   type ListedCase,
   type ListedLane,
@@ -76,7 +81,10 @@ import {
   selectTrialLanes,
   selectTrials,
   selectWaitingCases,
+  type TrialHeld,
   type TriedSet,
+  trialLimitConstraint,
+  type VerdictCounts,
   type ViewedTrial,
 } from './trial-queries'
 import { toVerdict } from './verdicts'
@@ -107,6 +115,11 @@ export interface TrialRow {
   judge: string | null
   createdAt: number
   finishedAt: number | null
+}
+
+/** A trial in the list of its set. */
+export interface ListedTrial extends TrialRow {
+  counts: VerdictCounts
 }
 
 /** What one definition did on a case. */
@@ -155,6 +168,8 @@ export interface TrialCaseView {
 }
 
 export interface TrialView extends TrialRow {
+  /** What became of the saved change that it decides on; null when it decides on none. */
+  held: TrialHeld | null
   promise: { cases: number; costMaxMicrousd: number; budget: string }
   cases: TrialCaseView[]
   summary: TrialSummary
@@ -167,7 +182,9 @@ export interface BlindCase {
   note: string
   first: string
   second: string
-  /** How many of the trial are left, this one included. */
+  /** Whether both have the same words in every sample, so that there is nothing to compare. */
+  isSame: boolean
+  /** How many of the trial wait. */
   left: number
 }
 
@@ -184,15 +201,15 @@ const trialErrors = {
     new AppError('TOO_LATE', 'This trial has already ended.', {
       hint: 'Open the trial to see its result.',
     }),
+  sameAnswers: () =>
+    new AppError('CONFLICT', 'The answers of this case are the same.', {
+      hint: 'There is nothing to compare. Go on with another case.',
+    }),
   notDone: () =>
     new AppError('CONFLICT', 'The answers of this case are not there to compare.', {
       hint: 'Wait until the case has ended.',
     }),
 }
-
-/** Whether somebody may see the trials of an agent: people who may edit it. */
-const canTry = ({ viewer }: Caller, { ownerId }: { ownerId: AccountId | null }): boolean =>
-  viewer.kind !== 'agent' && canEditAgent(viewer, ownerId)
 
 /** Whether somebody reads what a case says: all of its run, of which nothing was deleted or removed since. */
 const seesWords = (caller: Caller, access: ListedCase['access']): boolean =>
@@ -269,13 +286,18 @@ function findSetProblems(cases: Plan['cases'], openTrials: number): ErrorDetail[
       cases.length > 0 && cases.every(({ problem }) => problem !== null),
       `None of the cases of the set can run. ${cases[0]?.problem ?? ''}`,
     ],
-    [
-      openTrials >= trialLimits.perAccountMax,
-      `You have ${formatPlural(openTrials, 'trial', 'trials')} that ${openTrials === 1 ? 'has' : 'have'} not finished.`,
-    ],
   ]
-  return reasons.filter(([holds]) => holds).map(([, message]) => field('set', message))
+  return [
+    ...reasons.filter(([holds]) => holds).map(([, message]) => field('set', message)),
+    ...(openTrials >= trialLimits.perAccountMax ? [tooManyOpen(openTrials)] : []),
+  ]
 }
+
+const tooManyOpen = (count: number): ErrorDetail =>
+  field(
+    'set',
+    `You have ${formatPlural(count, 'trial', 'trials')} that ${count === 1 ? 'has' : 'have'} not finished.`,
+  )
 
 const toLimits = (
   active: DefinitionFacts,
@@ -374,13 +396,19 @@ interface StartedTrial {
   promise: TrialPromise
 }
 
-/** Starts a trial. @throws NOT_FOUND; INVALID_DEFINITION for the draft; CONFLICT when it cannot start */
+/**
+ * Starts a trial.
+ *
+ * @param alongside what is written with it, by its id
+ * @throws NOT_FOUND; INVALID_DEFINITION for the draft; CONFLICT when it cannot start
+ */
 export async function startTrial(
   context: ActionContext,
   actor: Actor,
   caller: Caller,
   setId: string,
   input: TrialInput,
+  alongside: (id: TrialId) => Statement<unknown>[] = () => [],
 ): Promise<IdempotentResult<StartedTrial>> {
   const { db, clock } = context
   const { accountId, idempotencyKey: key } = actor
@@ -412,9 +440,14 @@ export async function startTrial(
     return runOnce(db, once, {
       now,
       answer: { id, status: 'queued' as const, promise } as StartedTrial,
+      constraints: {
+        [trialLimitConstraint]: () => trialErrors.refused([tooManyOpen(trialLimits.perAccountMax)]),
+      },
       statements: {
         guard: await guardActor(context, actor, {}),
+        room: guardOpenTrials(accountId),
         ...insertTrial(trial, list),
+        alongside: alongside(id),
       },
     })
   })
@@ -423,7 +456,7 @@ export async function startTrial(
 }
 
 /** A trial as it is stored, without whose agent it is of. */
-const toRow = ({ ownerId: _, ...row }: StoredTrial): TrialRow => row
+const toRow = <Row extends StoredTrial>({ ownerId: _, ...row }: Row): Omit<Row, 'ownerId'> => row
 
 /** Returns a trial with its cases. @throws NOT_FOUND, as for an id that does not exist */
 export async function readTrial(
@@ -433,11 +466,12 @@ export async function readTrial(
 ): Promise<TrialView> {
   const { trial, cases, lanes } = await readStored(context, id, caller.reader)
   if (!trial || !canTry(caller, trial)) throw trialErrors.notFound()
-  const { costMaxMicrousd, runsMonth: _runs, limits: _limits, ...row } = trial
+  const { costMaxMicrousd, runsMonth: _runs, limits: _limits, held, ...row } = trial
   const lanesOf = Map.groupBy(lanes, ({ caseId }) => caseId)
   const ran = cases.filter(({ state }) => state !== 'skipped').length
   return {
     ...toRow(row),
+    held,
     promise: { cases: ran, costMaxMicrousd, budget: 'replay' },
     cases: cases.map((each) => toView(caller, each, lanesOf.get(each.id) ?? [])),
     summary: summarize(trial, cases, lanes),
@@ -533,8 +567,7 @@ const toSide = ({ answer, steps, tokens, costMicrousd, durationMs, incomplete }:
 })
 
 const toWords = (lane: ListedLane): JudgeWords => ({
-  sample: Math.ceil(lane.sample / 2),
-  first: lane.sample % 2 === 1 ? 'baseline' : 'candidate',
+  ...readJudgeSample(lane.sample),
   ...readSaid(lane),
 })
 
@@ -548,7 +581,7 @@ export async function listTrials(
   { db }: ActionContext,
   caller: Caller,
   setId: string,
-): Promise<TrialRow[]> {
+): Promise<ListedTrial[]> {
   const { set, rows } = await batch(db, {
     set: selectSetOwner({ id: setId }),
     rows: selectTrials({ setId }),
@@ -606,12 +639,12 @@ export async function readBlindCase(
   const [baseline, candidate] = chooseAnswers(lanes)
   const isSwapped = await isCandidateFirst(chosen.id, viewer.id)
   const { id, question, note } = chosen
-  const others = left.filter((each) => each.id !== id).length
   return {
     ...{ id, question, note },
     first: isSwapped ? candidate : baseline,
     second: isSwapped ? baseline : candidate,
-    left: others + 1,
+    isSame: hasSameWords(baseline, candidate),
+    left: left.length,
   }
 }
 
@@ -620,7 +653,7 @@ function chooseAnswers(lanes: CaseLane[]): [string, string] {
   const answersOf = (wanted: 'baseline' | 'candidate') =>
     lanes.filter(({ lane }) => lane === wanted).map(({ answer }) => answer)
   const [baseline, candidate] = [answersOf('baseline'), answersOf('candidate')]
-  const differing = baseline.findIndex((answer, at) => answer.trim() !== candidate[at]?.trim())
+  const differing = baseline.findIndex((answer, at) => !hasSameWords(answer, candidate[at] ?? ''))
   const at = Math.max(0, differing)
   return [baseline[at] ?? '', candidate[at] ?? '']
 }
@@ -631,7 +664,11 @@ async function isCandidateFirst(caseId: CaseId, accountId: string): Promise<bool
   return Number.parseInt(hash.slice(0, 1), 16) % 2 === 1
 }
 
-/** Saves what a person says of the two answers as they were shown to them. @throws NOT_FOUND; CONFLICT while the case runs */
+/**
+ * Saves what a person says of the two answers as they were shown to them.
+ *
+ * @throws NOT_FOUND; CONFLICT while the case runs, and when the answers are the same
+ */
 export async function judgeCase(
   context: ActionContext,
   actor: Actor,
@@ -649,15 +686,20 @@ export async function judgeCase(
     if (!found || !canTry(caller, found) || !seesWords(caller, found.access)) {
       throw trialErrors.caseNotFound()
     }
+    if (found.state !== 'done' || !found.replayId) throw trialErrors.notDone()
+    const answers = chooseAnswers(await run(db, selectCaseLanes({ replayId: found.replayId })))
+    if (hasSameWords(...answers)) throw trialErrors.sameAnswers()
     const isSwapped = await isCandidateFirst(found.id, accountId)
     const first = isSwapped ? 'candidate' : 'baseline'
     const verdict = toVerdict(judgement, first)
-    const { saved } = await batch(db, {
+    const { saved, isHeld } = await batch(db, {
       guard: await guardActor(context, actor, {}),
       saved: markJudged(found.id, { verdict, by: accountId, now: clock.now() }),
-      held: reopenHeld(trialId as TrialId),
+      isHeld: reopenHeld(trialId as TrialId),
     })
     if (!saved) throw trialErrors.notDone()
+    // Whoever gave the last verdict sees what it decides.
+    if (isHeld) context.defer(context.scheduler.sweepNow())
     return { id: found.id, verdict }
   })
 }

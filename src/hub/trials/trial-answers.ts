@@ -7,6 +7,7 @@ import { caseCheck } from './set-inputs'
 import type { TrialSummary } from './summary'
 import type {
   BlindCase,
+  ListedTrial,
   TrialCaseView,
   TrialPromise,
   TrialRow,
@@ -67,9 +68,18 @@ const row = {
   finished_at: timeAnswer.nullable(),
 }
 
-export const trialRowAnswer = z.object(row)
+const rowAnswer = z.object(row)
 
-export const presentTrialRow = (trial: TrialRow): z.input<typeof trialRowAnswer> => ({
+/** A trial in the list of its set. */
+export const listedTrialAnswer = rowAnswer.extend({
+  better: countAnswer,
+  worse: countAnswer,
+  same: countAnswer,
+  cannot_tell: countAnswer,
+  waiting: countAnswer.describe('Cases whose answers people have to compare.'),
+})
+
+const presentTrialRow = (trial: TrialRow): z.input<typeof rowAnswer> => ({
   id: trial.id,
   set: { id: trial.setId, name: trial.setName },
   agent: trial.agent,
@@ -79,6 +89,15 @@ export const presentTrialRow = (trial: TrialRow): z.input<typeof trialRowAnswer>
   judge: trial.judge,
   created_at: presentTime(trial.createdAt),
   finished_at: presentTime(trial.finishedAt),
+})
+
+export const presentListedTrial = ({
+  counts: { cannotTell, ...counts },
+  ...trial
+}: ListedTrial): z.input<typeof listedTrialAnswer> => ({
+  ...presentTrialRow(trial),
+  ...counts,
+  cannot_tell: cannotTell,
 })
 
 const ofBoth = <Schema extends z.ZodType>(schema: Schema) =>
@@ -111,7 +130,10 @@ const summary = {
   claim: verdict.describe('Of the trial as a whole. Never better or worse inside the noise.'),
   reason: z.string().describe('Why, as a sentence.'),
   passed: ofBoth(passedAnswer),
-  cost_microusd: microusdAnswer,
+  cost_microusd: microusdAnswer.describe('Without that of reused runs.'),
+  reused: countAnswer.describe(
+    'Runs of the active definition that have the result of an earlier replay.',
+  ),
   cost_month_microusd: ofBoth(microusdAnswer)
     .nullable()
     .describe(
@@ -152,6 +174,7 @@ const presentSummary = (of: TrialSummary) => ({
     candidate: presentPassed(of.passed.candidate),
   },
   cost_microusd: of.costMicrousd,
+  reused: of.reused,
   cost_month_microusd: of.costMonthMicrousd,
   duration_ms: of.durationMs,
   tool_errors: of.toolErrors,
@@ -280,12 +303,17 @@ export const blindAnswer = z.object({
       note: z.string(),
       first: z.string(),
       second: z.string(),
-      left: countAnswer.describe('Cases to compare, this one included.'),
+      is_same: z.boolean().describe('Whether both have the same words: there is nothing to say.'),
+      left: countAnswer.describe('Cases that nobody has decided.'),
     })
     .nullable()
     .describe('Null: there is none to compare.'),
 })
 
-export const presentBlind = (one: BlindCase | null): z.input<typeof blindAnswer> => ({ case: one })
+export function presentBlind(one: BlindCase | null): z.input<typeof blindAnswer> {
+  if (!one) return { case: null }
+  const { isSame, ...rest } = one
+  return { case: { ...rest, is_same: isSame } }
+}
 
 export const judgedAnswer = z.object({ case: z.object({ id: z.string(), verdict }) })

@@ -15,15 +15,17 @@ import { insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { AccountId, CaseId, ReplayId, TrialId } from '../../shared/ids'
 import type { ReplayLane } from '../contract/hub'
 import { isOpenSql } from '../replays/queries'
+import { isForPeopleSql } from '../rules/held-sql'
 import { personSql } from '../rules/people-sql'
 import { isRunGoneSql } from '../rules/shown-sql'
 import { traceAccessColumns } from '../rules/traces-sql'
 import { accounts } from '../schema/accounts'
 import { activations, activationTraces } from '../schema/activations'
-import { agentDefinitions, agents } from '../schema/definitions'
+import { agentDefinitions, agents, heldDefinitions } from '../schema/definitions'
 import { replayLanes, replays } from '../schema/replays'
 import { caseSets, cases, trialCases, trials } from '../schema/trials'
 import { isStoppedSql } from '../viewers/ban-sql'
+import { guardLimit } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
 
 const s = alias(caseSets, 's')
@@ -38,6 +40,7 @@ const g = alias(agents, 'g')
 const r = alias(replays, 'r')
 const l = alias(replayLanes, 'l')
 const by = alias(accounts, 'by_account')
+const h = alias(heldDefinitions, 'h')
 
 const limited = (text: SQLWrapper, chars: number): SQL<string> =>
   sql<string>`substr(${text}, 1, ${sql.raw(String(chars))})`
@@ -107,13 +110,24 @@ export const selectCasesToTry = prepare((v: Params<{ setId: string; reader: Read
   ),
 )
 
+const openTrialsSql = (accountId: SQLWrapper): SQL =>
+  sql`FROM ${trials} ${n} INDEXED BY trials_open WHERE ${n.finishedAt} IS NULL AND ${n.requestedBy} = ${accountId}`
+
 /** Counts the trials of an account that have not finished. */
 export const countOpenTrials = prepare(({ accountId }: Params<{ accountId: AccountId }>) =>
-  oneSql(
-    { count: sql<number>`count(*)` },
-    sql`FROM ${trials} ${n} INDEXED BY trials_open WHERE ${n.finishedAt} IS NULL AND ${n.requestedBy} = ${accountId}`,
-  ),
+  oneSql({ count: sql<number>`count(*)` }, openTrialsSql(accountId)),
 )
+
+/** The constraint that fails when an account has the most trials that may be open. */
+export const trialLimitConstraint = 'access_trials'
+
+/** Fails its batch with `access_trials` when an account has the most trials that may be open. */
+export const guardOpenTrials = (accountId: AccountId): Statement<void> =>
+  guardLimit(
+    'trials',
+    sql`(SELECT count(*) ${openTrialsSql(sql`${accountId}`)})`,
+    trialLimits.perAccountMax,
+  )
 
 export type NewTrial = Omit<typeof trials.$inferSelect, 'cancelledAt' | 'finishedAt'>
 
@@ -365,8 +379,16 @@ export type StoredTrial = RowOf<typeof rowFields>
 const fromTrialsSql = sql`FROM ${trials} ${n} JOIN ${caseSets} ${s} ON ${s.id} = ${n.setId}
   JOIN ${accounts} ${a} ON ${a.id} = ${n.agentId} JOIN ${accounts} ${by} ON ${by.id} = ${n.requestedBy}`
 
+/** A saved change that a trial decides on: how that ended, and the version that it became. */
+export type TrialHeld = Pick<typeof heldDefinitions.$inferSelect, 'outcome' | 'version'>
+
 const viewFields = {
   ...rowFields,
+  /** What became of the saved change that it decides on; null when it decides on none. */
+  held: sql<TrialHeld | null>`(SELECT json_object('outcome', ${h.outcome}, 'version', ${h.version}) FROM ${heldDefinitions} ${h}
+    WHERE ${h.agentId} = ${n.agentId} AND ${h.trialId} = ${n.id})`.mapWith((text: string) =>
+    JSON.parse(text),
+  ),
   costMaxMicrousd: n.costMaxMicrousd,
   runsMonth: n.runsMonth,
   limits: n.limits,
@@ -386,10 +408,28 @@ export const selectTrialDraft = prepare(({ id }: Params<{ id: string }>) =>
   ),
 )
 
+const verdictSql = sql`coalesce(${k.peopleVerdict}, ${k.judgeVerdict}, ${k.checksVerdict})`
+
+/** How many cases that are done have each verdict; waiting: none. */
+export interface VerdictCounts {
+  better: number
+  worse: number
+  same: number
+  cannotTell: number
+  waiting: number
+}
+
+const countsSql = sql`(SELECT json_object(
+    'better', total(${verdictSql} = 'better'), 'worse', total(${verdictSql} = 'worse'), 'same', total(${verdictSql} = 'same'),
+    'cannotTell', total(${verdictSql} = 'cannot_tell'), 'waiting', total(${verdictSql} IS NULL))
+  FROM ${trialCases} ${k} WHERE ${k.trialId} = ${n.id} AND ${k.state} = 'done')`.mapWith(
+  (json: string): VerdictCounts => JSON.parse(json),
+)
+
 /** Selects the trials of a set, the newest first. */
 export const selectTrials = prepare(({ setId }: Params<{ setId: string }>) =>
   manySql(
-    rowFields,
+    { ...rowFields, counts: countsSql },
     sql`${fromTrialsSql} WHERE ${n.setId} = ${setId} ORDER BY ${n.createdAt} DESC, ${n.id} DESC
       LIMIT ${sql.raw(String(trialLimits.listedMax))}`,
   ),
@@ -431,6 +471,7 @@ const listedLaneFields = {
   costMicrousd: l.costMicrousd,
   durationMs: l.durationMs,
   incomplete: l.incomplete,
+  isReused: flag(sql`${l.reusedFrom} IS NOT NULL`),
   answer: sql<string>`CASE WHEN ${l.lane} = 'judge' THEN ${limited(l.answer, trialLimits.judgeCharsMax)}
     WHEN ${l.sample} = 1 THEN ${limited(l.answer, trialLimits.listedCharsMax)} ELSE '' END`,
 }
@@ -464,8 +505,7 @@ const fromComparedSql = sql`FROM ${trialCases} ${k} JOIN ${trials} ${n} ON ${n.i
 export const selectWaitingCases = prepare((v: Params<{ trialId: string; reader: Reader }>) =>
   manySql(
     comparedFields(v.reader),
-    sql`${fromComparedSql} WHERE ${k.trialId} = ${v.trialId} AND ${k.state} = 'done'
-      AND coalesce(${k.peopleVerdict}, ${k.judgeVerdict}, ${k.checksVerdict}) IS NULL ORDER BY ${k.position}`,
+    sql`${fromComparedSql} WHERE ${k.trialId} = ${v.trialId} AND ${isForPeopleSql(k)} ORDER BY ${k.position}`,
   ),
 )
 

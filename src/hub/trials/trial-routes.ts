@@ -14,14 +14,14 @@ import {
   blindAnswer,
   cancelledTrialAnswer,
   judgedAnswer,
+  listedTrialAnswer,
   presentBlind,
+  presentListedTrial,
   presentTrial,
   presentTrialPromise,
-  presentTrialRow,
   startedTrialAnswer,
   trialAnswer,
   trialPromiseAnswer,
-  trialRowAnswer,
 } from './trial-answers'
 import { trialInput, verdictInput } from './trial-inputs'
 
@@ -70,10 +70,10 @@ export const trialRoutes: Route[] = [
     tag,
     access: 'own',
     rate: 'read',
-    answer: z.object({ trials: z.array(trialRowAnswer) }),
+    answer: z.object({ trials: z.array(listedTrialAnswer) }),
     handle: async (call) => {
       const rows = await listTrials(call.context, await readCaller(call), call.param('id'))
-      return { trials: rows.map(presentTrialRow) }
+      return { trials: rows.map(presentListedTrial) }
     },
   }),
   route({

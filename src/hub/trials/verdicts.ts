@@ -1,3 +1,4 @@
+import { hasSameWords } from '../../shared/fold-text'
 import type { CheckResult, Judgement, Verdict } from '../contract/hub'
 
 /** One definition's answer to a case, as it is compared. */
@@ -25,16 +26,13 @@ const passedTheSame = (a: ComparedSide, b: ComparedSide): boolean =>
   a.results.length === b.results.length &&
   a.results.every(({ passed }, at) => passed === b.results[at]?.passed)
 
-const saysTheSame = (a: ComparedSide, b: ComparedSide): boolean =>
-  a.answer.trim() === b.answer.trim()
-
 /**
  * Compares the answers of a sample by their checks: the side that alone passes all of them is better, and a run that alone
- * failed is worse. Otherwise equal
- * texts that passed the same checks are the same. Returns no verdict when that does not decide it.
+ * failed is worse. Otherwise answers with the same words are the same: nobody can distinguish them. Returns no verdict when
+ * that does not decide it.
  */
 export function compareByChecks(baseline: ComparedSide, candidate: ComparedSide): SampleDecision {
-  const reason = describeIncomplete(baseline, candidate)
+  const reason = findIncompleteSide(baseline, candidate)
   if (reason !== null) return { verdict: 'cannot_tell', reason }
   if (baseline.hasFailed || candidate.hasFailed) {
     if (baseline.hasFailed && candidate.hasFailed) {
@@ -46,11 +44,12 @@ export function compareByChecks(baseline: ComparedSide, candidate: ComparedSide)
   if (isBetter !== hasPassedAll(baseline)) {
     return { verdict: isBetter ? 'better' : 'worse', reason: null }
   }
-  const isSame = saysTheSame(baseline, candidate) && passedTheSame(baseline, candidate)
+  const isSame = hasSameWords(baseline.answer, candidate.answer)
   return { verdict: isSame ? 'same' : null, reason: null }
 }
 
-function describeIncomplete(baseline: ComparedSide, candidate: ComparedSide): string | null {
+/** Returns which definition could not run whole and why, as a sentence; null when both could. */
+function findIncompleteSide(baseline: ComparedSide, candidate: ComparedSide): string | null {
   if (candidate.incomplete !== null) return `The draft could not run whole. ${candidate.incomplete}`
   return baseline.incomplete === null
     ? null

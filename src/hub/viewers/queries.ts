@@ -335,7 +335,7 @@ export const guardActor = async (
 
 /** Fails its batch with the constraint `access_<name>` when a count has reached its limit. */
 export const guardLimit = (
-  name: 'passkeys' | 'identities' | 'invitations' | 'service_keys' | 'rules',
+  name: 'passkeys' | 'identities' | 'invitations' | 'service_keys' | 'rules' | 'trials',
   count: SQL,
   max: number,
 ): Statement<void> => failAccess(sql`iif(${count} >= ${max}, ${sql.raw(`'access_${name}'`)}, NULL)`)

@@ -38,6 +38,7 @@ import {
 } from '../../shared/format'
 import type { AccountId } from '../../shared/ids'
 import { accountPath, activationPath, quietPath, runsPath, setsPath } from '../../shared/paths'
+import { HeldNote } from '../agents/held-note'
 import { TaskForm } from '../agents/task-page'
 import { formatBudgetConsequence, formatBudgetUsage } from '../budgets/budgets-page'
 import { Field } from '../form/fields'
@@ -206,6 +207,9 @@ const AccountPage: FC<AccountPageProps> = (props) => {
       </div>
       <div class="split">
         <div class="body">
+          {agent && frame.viewer && canEditAgent(frame.viewer, account.ownerId) && (
+            <HeldNote name={account.name} held={agent.held} />
+          )}
           {agent && <AgentStatus {...props} agent={agent} />}
           {agent && frame.viewer?.isAdmin && <TaskForm name={account.name} />}
           {agent && <LastActivations {...props} />}

@@ -5,6 +5,7 @@ import { selectAccountByName } from '../../hub/accounts/queries'
 import { selectAgentBudget } from '../../hub/budgets/page-queries'
 import { selectFollowers } from '../../hub/communities/subscription-queries'
 import { allowedLinesSql } from '../../hub/grants/queries'
+import { isHeldSql } from '../../hub/rules/held-sql'
 import { isPostReadableSql, isPrivateRunSql } from '../../hub/rules/readable-sql'
 import { canReadRunSql } from '../../hub/rules/traces-sql'
 import { holdsSql, inboxDepthSql, isHubPausedSql } from '../../hub/rules/waiting-sql'
@@ -13,7 +14,13 @@ import { activationColumns } from '../../hub/runs/list-queries'
 import { accounts } from '../../hub/schema/accounts'
 import { activations } from '../../hub/schema/activations'
 import { grantPolicies } from '../../hub/schema/approvals'
-import { agentDefinitions, agents, explorers, schedules } from '../../hub/schema/definitions'
+import {
+  agentDefinitions,
+  agents,
+  explorers,
+  heldDefinitions,
+  schedules,
+} from '../../hub/schema/definitions'
 import { posts } from '../../hub/schema/posts'
 import type { Reader } from '../../hub/viewers/reader'
 import { runFeedbackLimits } from '../../shared/config'
@@ -36,6 +43,7 @@ const selectAgent = prepare(({ name, now }: Name & Params<{ now: number }>) => {
   const d = alias(agentDefinitions, 'd')
   const own = alias(grantPolicies, 'o')
   const base = alias(grantPolicies, 'e')
+  const h = alias(heldDefinitions, 'h')
   return one(
     orm
       .select({
@@ -67,6 +75,13 @@ const selectAgent = prepare(({ name, now }: Name & Params<{ now: number }>) => {
         scheduledAt: sql<number | null>`(SELECT min(${schedules.dueAt}) FROM ${schedules}
           WHERE ${schedules.accountId} = ${g.accountId})`,
         tasksWaiting: number(inboxDepthSql(g.accountId)),
+        /** The saved change that waits for its trial; for those who may edit the agent. */
+        held: sql<{
+          problem: string | null
+        } | null>`(SELECT json_object('problem', ${h.problem}) FROM ${heldDefinitions} ${h}
+          WHERE ${h.agentId} = ${g.accountId} AND ${isHeldSql(h)})`.mapWith((text: string) =>
+          JSON.parse(text),
+        ),
       })
       .from(g)
       .leftJoin(d, and(eq(d.accountId, g.accountId), eq(d.version, g.definitionVersion)))

@@ -26,6 +26,7 @@ import {
   toSentence,
 } from '../form/form-state'
 import { schedulesPath } from './agent-paths'
+import { GateFields, gateTexts, readGate, toGateTexts } from './gate-fields'
 
 export interface AgentFieldsProps {
   /** Null for a new agent, whose name can be chosen. */
@@ -38,6 +39,8 @@ export interface AgentFieldsProps {
   tools: ToolChoices
   /** What can run an agent. */
   programs: readonly string[]
+  /** Names of its sets of recorded runs. */
+  sets: readonly string[]
 }
 
 /** The fields of an agent that most agents need, in words. */
@@ -49,6 +52,7 @@ export const AgentFields: FC<AgentFieldsProps> = (props) => (
     <Tools {...props} />
     <OwnWork {...props} />
     <WhoMayAsk {...props} />
+    <GateFields {...props} />
   </>
 )
 
@@ -390,6 +394,7 @@ function toAgentFields(form: AgentForm, prompt: string): Record<string, string> 
     program: form.program,
     repository: form.repository,
     ref: form.ref,
+    ...toGateTexts(form.trial),
     ...Object.fromEntries(timeFields.map((field) => [`schedule_${field}`, time[field]])),
     schedule_timezone: schedule?.timezone ?? 'UTC',
     schedule_task: schedule?.task ?? '',
@@ -428,6 +433,7 @@ export function fillForm(
     timeFields.map((field) => [field, read(`schedule_${field}`)]),
   ) as unknown as PickedTime
   const cron = changeCron(before.schedule?.cron ?? null, time)
+  const { gate, errors: gateErrors } = readGate(before.trial, read)
   const after: AgentForm = {
     ...before,
     name: isNew ? read('name').trim() : before.name,
@@ -440,6 +446,7 @@ export function fillForm(
     program: forms.programs.find((each) => each === read('program')) ?? before.program,
     repository: read('repository').trim(),
     ref: read('ref').trim(),
+    trial: gate,
     schedule:
       cron === null ? null : { cron, timezone: read('schedule_timezone').trim() || 'UTC', task },
     answers: Object.fromEntries(
@@ -453,10 +460,11 @@ export function fillForm(
       budget: read('budget'),
       schedule_task: task,
       schedule_timezone: read('schedule_timezone'),
+      ...(gate && Object.fromEntries(gateTexts.map((name) => [name, read(name)]))),
     },
     allow: read('allow'),
   }
-  const errors = findErrors({ budget: read('budget'), cost, cron, task })
+  const errors = { ...findErrors({ budget: read('budget'), cost, cron, task }), ...gateErrors }
   if (Object.keys(errors).length > 0) return { files: shown, typed, errors }
   const files = forms.write(shown, keepUntouched(before, after))
   return { files, typed, errors }
@@ -553,6 +561,10 @@ const fieldPlaces: readonly [RegExp, string][] = [
   [/^type$/, 'program'],
   [/^workspace(?:\.repository)?$/, 'repository'],
   [/^workspace\.ref$/, 'ref'],
+  [/^trial\.set$/, 'trial_set'],
+  [/^trial\.worse_max$/, 'trial_worse_max'],
+  [/^trial\.cost_change_max$/, 'trial_cost_change_max'],
+  [/^trial\.repeats$/, 'trial_repeats'],
   [/^behavior\.discovery\b/, 'explores'],
   [/^behavior\.schedule\.\d+\.timezone$/, 'schedule_timezone'],
   [/^behavior\.schedule\.\d+\.task$/, 'schedule_task'],

@@ -34,6 +34,7 @@ import {
   toActor,
   toAppError,
 } from '../../hub/http/page-entry'
+import { isOfflineModel } from '../../hub/runs/run-labels'
 import { selectSets } from '../../hub/trials/set-queries'
 import { readTrialDraft } from '../../hub/trials/trial-actions'
 import type { Viewer } from '../../hub/viewers/queries'
@@ -69,11 +70,16 @@ import {
   unpackFiles,
 } from './agent-form'
 import { editPath, heldPath, newAgentPath, versionsPath } from './agent-paths'
+import { HeldNote } from './held-note'
 import { ProblemList } from './problem-list'
 import {
+  ChosenSetNote,
   type OfferedSets,
   offerSets,
+  readSaveTrial,
   readSetChoice,
+  type SaveTrial,
+  SaveTrialNote,
   type SetChoice,
   startTrialOf,
   TryOnSet,
@@ -91,6 +97,7 @@ export function registerEditPages(app: Hono<HubEnv>): void {
     page(async (c) =>
       show(c, nameOf(c), {
         ...(await readTried(c, nameOf(c))),
+        ...readChosenSet(c),
         isForm: c.req.query('view') !== 'files',
       }),
     ),
@@ -135,6 +142,12 @@ async function readTried(c: PageContext, name: string): Promise<Pick<Shown, 'fil
   if (!frame.viewer) throw grantErrors.signIn()
   const caller = { viewer: frame.viewer, reader: await readReader(c) }
   return { files: await readTrialDraft(c.var.context, caller, trial, name) }
+}
+
+/** Returns the set in the address, on which the change is to be tried; nothing without one. */
+function readChosenSet(c: PageContext): Pick<Shown, 'choice'> {
+  const setId = c.req.query('set')
+  return setId === undefined ? {} : { choice: { setId, repeats: 1 } }
 }
 
 /** Returns the change that waits for its trial; nothing without one. */
@@ -221,7 +234,7 @@ type Editor = Awaited<ReturnType<typeof readEditor>>
 async function toFields(
   { context }: PageContext['var'],
   files: DefinitionFiles,
-  { policies, connections }: Pick<Editor, 'policies' | 'connections'>,
+  { policies, connections, sets }: Pick<Editor, 'policies' | 'connections' | 'sets'>,
 ) {
   const agent = context.agents.forms.read(files)
   if (!agent) return null
@@ -232,6 +245,24 @@ async function toFields(
     models: listModelChoices(context.agents.models, connections, agent.model),
     tools: listToolChoices(context.tools.servers, agent.grants),
     programs: context.agents.forms.programs,
+    sets: sets.map(({ name }) => name),
+  }
+}
+
+/** Returns what a draft can be tried on, and the trial that saving it starts. */
+async function readTrials(
+  c: PageContext,
+  { frame: { viewer }, definition, sets }: Pick<Editor, 'frame' | 'definition' | 'sets'>,
+  draft: { files: DefinitionFiles; facts: DefinitionFacts | null; choice: SetChoice | null },
+): Promise<Pick<EditPageProps, 'offered' | 'saveTrial'>> {
+  if (!definition || !viewer) return { offered: null, saveTrial: null }
+  const { files, facts, choice } = draft
+  const gate = facts && definition.gate
+  const isOffline = facts?.isOffline ?? isOfflineModel(definition.model)
+  const sent = c.req.method === 'POST' ? files : null
+  return {
+    offered: { ...(await offerSets(c, viewer, sets, sent, choice)), isOffline },
+    saveTrial: gate && (await readSaveTrial(c, viewer, sets, files, gate)),
   }
 }
 
@@ -254,15 +285,13 @@ async function show(
   const current = await read(definition)
   const { facts, problems } = await check(c, shown)
   const files = shown.files ?? current ?? {}
-  const fields = isForm ? await toFields(c.var, files, { policies, connections }) : null
+  const fields = isForm ? await toFields(c.var, files, { policies, connections, sets }) : null
   const latest = definition?.version ?? 0
   const { base = latest } = shown
   const started = await read(versions.find(({ version }) => version === base))
   const request = facts && { current, files, facts, policies }
-  const offered =
-    definition && frame.viewer
-      ? await offerSets(c, frame.viewer, sets, files, shown.choice ?? null)
-      : null
+  const choice = shown.choice ?? null
+  const trials = await readTrials(c, { frame, definition, sets }, { files, facts, choice })
   return sendPage(
     c,
     <EditPage
@@ -279,7 +308,7 @@ async function show(
       warnings={facts?.warnings ?? []}
       isSaved={c.req.method === 'GET' && c.req.query('saved') !== undefined}
       preview={request && (await previewDefinition(c.var.context, request))}
-      offered={offered}
+      {...trials}
       conflict={started && current && { from: base, diffs: diffFiles(started, current) }}
     />,
     (problems.length > 0 || hasErrors(filled)) && status === 200 ? 422 : status,
@@ -435,11 +464,13 @@ interface EditPageProps {
   /** The schedules of the files, with their next times. */
   entries: ScheduleEntry[]
   /** The files as a form; null shows them as text. */
-  fields: Pick<AgentFieldsProps, 'agent' | 'models' | 'tools' | 'programs'> | null
+  fields: Pick<AgentFieldsProps, 'agent' | 'models' | 'tools' | 'programs' | 'sets'> | null
   /** What became of the name that was typed for a new agent. */
   nameNote: string | undefined
   /** What the draft can be tried on; null for a new agent. */
   offered: OfferedSets | null
+  /** The trial that saving starts; null before the preview, and when changes are active at once. */
+  saveTrial: SaveTrial | null
   /** A change that waits for its trial. */
   held: HeldDefinition | null
   /** The viewer has just saved the version. */
@@ -471,6 +502,7 @@ const EditPage: FC<EditPageProps> = (props) => {
           </p>
         )}
         <HeldNote name={name ?? ''} held={props.held} />
+        <ChosenSetNote offered={props.offered} />
         {props.isSaved && (
           <p class="note" role="status">
             Saved as version {props.base}. New runs use it.
@@ -510,15 +542,6 @@ const EditPage: FC<EditPageProps> = (props) => {
     </Layout>
   )
 }
-
-/** Links to the change that waits for a trial, if there is one. */
-const HeldNote: FC<{ name: string; held: HeldDefinition | null }> = ({ name, held }) =>
-  held && (
-    <p class="note">
-      A change {held.problem ? 'did not pass' : 'waits for'} its trial.{' '}
-      <a href={heldPath(name)}>Look at the change</a>
-    </p>
-  )
 
 /** Says before saving which fields only an admin can set. */
 const AdminFields: FC<{ of: EditPageProps }> = ({ of }) => {
@@ -642,25 +665,30 @@ export const FileFields: FC<Pick<EditPageProps, 'files' | 'form'>> = ({ files, f
   </>
 )
 
-const Actions: FC<Pick<EditPageProps, 'preview' | 'name' | 'fields'>> = (props) => {
-  const { preview, name, fields } = props
+const Actions: FC<Pick<EditPageProps, 'preview' | 'name' | 'fields' | 'saveTrial'>> = (props) => {
+  const { preview, name, fields, saveTrial } = props
   return (
-    <div class="acts">
-      <button type="submit" class={preview ? 'btn' : 'btn go'} name="do" value="preview">
-        Check and preview
-      </button>
-      {preview && (
-        <button type="submit" class="btn go" name="do" value="save">
-          {nameSaving(preview, name === null)}
+    <>
+      {preview && saveTrial && <SaveTrialNote trial={saveTrial} />}
+      <div class="acts">
+        <button type="submit" class={preview ? 'btn' : 'btn go'} name="do" value="preview">
+          Check and preview
         </button>
-      )}
-      <button type="submit" class="btn" name="do" value={fields ? 'files' : 'form'}>
-        {fields ? 'Edit as files' : 'Edit as a form'}
-      </button>
-      <a class="ul" href={name === null ? '/agents' : accountPath(name)}>
-        Cancel
-      </a>
-    </div>
+        {preview && (
+          <button type="submit" class="btn go" name="do" value="save">
+            {saveTrial?.promise
+              ? `Save and try on ${saveTrial.set}`
+              : nameSaving(preview, name === null)}
+          </button>
+        )}
+        <button type="submit" class="btn" name="do" value={fields ? 'files' : 'form'}>
+          {fields ? 'Edit as files' : 'Edit as a form'}
+        </button>
+        <a class="ul" href={name === null ? '/agents' : accountPath(name)}>
+          Cancel
+        </a>
+      </div>
+    </>
   )
 }
 

@@ -7,12 +7,12 @@ import {
   type FileDiff,
   requireEditor,
 } from '../../hub/agents/definition-rules'
-import { applyHeld, applyInput, discardHeld } from '../../hub/agents/held-actions'
-import { type HeldDefinition, selectHeld } from '../../hub/agents/held-queries'
+import { applyHeld, applyInput, describeOutcome, discardHeld } from '../../hub/agents/held-actions'
+import { type HeldProgress, selectHeldList } from '../../hub/agents/held-queries'
 import { grantErrors } from '../../hub/grants/actions'
-import { type HubEnv, requireViewer } from '../../hub/http/page-entry'
-import { formatPlural } from '../../shared/format'
-import { setsPath, trialPath } from '../../shared/paths'
+import { type HubEnv, requireViewer, toAppError } from '../../hub/http/page-entry'
+import { capitalize, formatCount, formatPlural } from '../../shared/format'
+import { comparePath, setsPath, trialPath } from '../../shared/paths'
 import { ErrorSummary, Field } from '../form/fields'
 import {
   createForm,
@@ -20,6 +20,7 @@ import {
   type FormState,
   readFormWith,
   rejectForm,
+  toProblem,
 } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
@@ -27,7 +28,8 @@ import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { AccountLink } from '../parts/links'
 import { RelativeTime } from '../parts/times'
-import { editPath, heldPath } from './agent-paths'
+import { formatTimes } from '../runs/replay-promise'
+import { editPath, heldPath, versionsPath } from './agent-paths'
 import { FileDiffs } from './edit-page'
 
 /** Registers the page of the change of an agent that waits for its trial, and its forms. */
@@ -58,18 +60,20 @@ async function show(
   const { agents } = c.var.context
   const { frame, answers } = await readPage(c, {
     definition: selectDefinition({ name }),
-    held: selectHeld({ name }),
+    list: selectHeldList({ name }),
   })
   if (!frame.viewer) throw grantErrors.signIn()
-  const { definition, held = null } = answers
+  const { definition, list } = answers
   requireEditor(frame.viewer, definition?.ownerId ?? null)
   if (!definition) throw definitionErrors.notFound()
+  const held = list.find(({ outcome }) => outcome === null) ?? null
   const [current, files] = await Promise.all([
-    agents.readDefinition(name, definition.etag),
+    held && agents.readDefinition(name, definition.etag),
     held && agents.readDefinition(name, held.etag),
   ])
   const diffs = files ? diffFiles(current ?? {}, files) : []
-  return sendPage(c, <HeldPage {...{ frame, name, held, diffs, form }} />, status)
+  const decided = list.filter(({ outcome }) => outcome !== null)
+  return sendPage(c, <HeldPage {...{ frame, name, held, decided, diffs, form }} />, status)
 }
 
 async function submitApply(c: PageContext): Promise<Response> {
@@ -82,58 +86,131 @@ async function submitApply(c: PageContext): Promise<Response> {
     const { form, status } = rejectForm(applyForm, read.form, error)
     return show(c, form, status)
   }
-  return c.redirect(`${editPath(nameOf(c))}?saved`, 303)
+  return c.redirect(heldPath(nameOf(c)), 303)
 }
 
 async function submitDiscard(c: PageContext): Promise<Response> {
   const viewer = await requireViewer(c, 'write')
   const read = await readForm(c)
-  await discardHeld(c.var.context, viewer, nameOf(c), { etag: read('etag') })
-  return c.redirect(editPath(nameOf(c)), 303)
+  try {
+    await discardHeld(c.var.context, viewer, nameOf(c), { etag: read('etag') })
+  } catch (error) {
+    if (toAppError(error).code !== 'CONFLICT') throw error
+    const problem = toProblem(error)
+    return show(c, { ...createForm({ reason: '', etag: '' }), problem }, problem.status)
+  }
+  return c.redirect(heldPath(nameOf(c)), 303)
 }
 
 interface HeldPageProps {
   frame: Frame
   name: string
-  held: HeldDefinition | null
+  /** Null when none waits. */
+  held: HeldProgress | null
+  /** Those that waited before, newest first. */
+  decided: HeldProgress[]
   /** What it changes of the active version. */
   diffs: FileDiff[]
   form: FormState<ApplyField>
 }
 
-/** Shows a change that waits for its trial: what it changes, what the trial shows, and what can be done. */
-const HeldPage: FC<HeldPageProps> = ({ frame, name, held, diffs, form }) => (
-  <Layout frame={frame} title={`Change of ${name}`} place="agents" sheet="admin">
-    <h1>Change that waits</h1>
-    <p class="by up2">
-      <AccountLink name={name} kind="agent" />
-      <a class="ul" href={editPath(name)}>
-        Active version
-      </a>
-      {held && (
-        <a class="ul" href={`${editPath(name)}?held`}>
-          Open the change in the editor
+/** Whether the trial of a change goes on, or has just ended, so that the page follows it. */
+const isTried = ({ problem, peopleCases, openCases }: HeldProgress): boolean =>
+  problem === null && (openCases > 0 || peopleCases === 0)
+
+/** Shows a change that waits for its trial: what it changes, what the trial shows, and what can be done; then those before. */
+const HeldPage: FC<HeldPageProps> = ({ frame, name, held, decided, diffs, form }) => {
+  const last = held ? undefined : decided[0]
+  const earlier = last ? decided.slice(1) : decided
+  return (
+    <Layout
+      frame={frame}
+      title={`Change of ${name}`}
+      place="agents"
+      sheet="admin"
+      {...(held && isTried(held) ? { scripts: ['follow'] } : {})}
+    >
+      <h1>{held ? 'Change that waits' : 'No change waits'}</h1>
+      <p class="by up2">
+        <AccountLink name={name} kind="agent" />
+        <a class="ul" href={editPath(name)}>
+          Active version
         </a>
+        {held && (
+          <a class="ul" href={`${editPath(name)}?held`}>
+            Open the change in the editor
+          </a>
+        )}
+      </p>
+      <ErrorSummary problem={form.problem} />
+      {held && (
+        <>
+          <Waiting held={held} now={frame.now} />
+          <Decide held={held} isAdmin={frame.viewer?.isAdmin === true} form={form} />
+          <section class="block">
+            <h2>Changed lines</h2>
+            <FileDiffs of={diffs} none="The files are the same as those of the active version." />
+          </section>
+        </>
       )}
-    </p>
-    {held ? (
-      <>
-        <ErrorSummary problem={form.problem} />
-        <TrialOfChange held={held} now={frame.now} />
+      {last && (
+        <div class="up4">
+          <p class="lede" role="status">
+            The last change {describeOutcome(last)},{' '}
+            <RelativeTime at={last.decidedAt ?? 0} now={frame.now} />.
+          </p>
+          <Pages held={last} now={frame.now} />
+        </div>
+      )}
+      {!held && !last && (
+        <p class="lede up4">
+          A change of {name} waits here while it is tried, when its definition says that changes
+          have to pass a trial.
+        </p>
+      )}
+      {earlier.length > 0 && (
         <section class="block">
-          <h2>Changed lines</h2>
-          <FileDiffs of={diffs} none="The files are the same as those of the active version." />
+          <h2>Earlier changes</h2>
+          <ul class="list">
+            {earlier.map((each) => (
+              <li>
+                <div>
+                  <p>
+                    {capitalize(describeOutcome(each))},{' '}
+                    <RelativeTime at={each.decidedAt ?? 0} now={frame.now} />
+                  </p>
+                  <Pages held={each} now={frame.now} />
+                </div>
+              </li>
+            ))}
+          </ul>
         </section>
-        <Decide held={held} isAdmin={frame.viewer?.isAdmin === true} form={form} />
-      </>
-    ) : (
-      <p class="lede up4">No change of {name} waits for a trial.</p>
+      )}
+    </Layout>
+  )
+}
+
+/** Who saved a change that no longer waits, with its trial and its version. */
+const Pages: FC<{ held: HeldProgress; now: number }> = ({ held, now }) => (
+  <p class="by up">
+    <span>saved by</span>
+    <AccountLink {...held.savedBy} />
+    <RelativeTime at={held.savedAt} now={now} />
+    {held.hasTrial && held.trialId && (
+      <a class="ul" href={trialPath(held.trialId)}>
+        Trial
+      </a>
     )}
-  </Layout>
+    {held.version !== null && (
+      <a class="ul" href={`${versionsPath(held.name)}?show=${held.version}#changes`}>
+        Version {held.version}
+      </a>
+    )}
+  </p>
 )
 
-const TrialOfChange: FC<{ held: HeldDefinition; now: number }> = ({ held, now }) => {
-  const { gate, problem, trialId } = held
+const Waiting: FC<{ held: HeldProgress; now: number }> = ({ held, now }) => {
+  const { gate, trialId, peopleCases } = held
   return (
     <>
       <p class="by up4">
@@ -142,19 +219,34 @@ const TrialOfChange: FC<{ held: HeldDefinition; now: number }> = ({ held, now })
         <RelativeTime at={held.savedAt} now={now} />
         <span>over version {held.baseVersion}</span>
       </p>
-      <p class="lede up2" role="status">
-        {problem ? (
-          <span class="warn">Not applied: {problem}</span>
-        ) : (
-          'It becomes the active version when it has passed its trial. Cases that nothing else decides wait for people, who compare the answers on the page of the trial.'
-        )}
-      </p>
+      {isTried(held) ? (
+        <Progress held={held} />
+      ) : (
+        <p class="lede up2" role="status">
+          {held.problem ? (
+            <span class="warn">Not applied: {held.problem}</span>
+          ) : (
+            `People have to compare the answers of ${formatPlural(peopleCases, 'case', 'cases')}. Then its trial decides.`
+          )}
+        </p>
+      )}
+      {peopleCases > 0 && trialId && (
+        <p class="acts up3">
+          <a class="btn go" href={comparePath(trialId)}>
+            Compare {formatPlural(peopleCases, 'case', 'cases')}
+          </a>
+        </p>
+      )}
       <dl class="def up3">
         <dt>Trial</dt>
         <dd>
-          {trialId ? <a href={trialPath(trialId)}>its cases and answers</a> : 'none'}, on the set{' '}
-          <a href={setsPath(held.name)}>{gate.set}</a>,{' '}
-          {formatPlural(gate.repeats, 'time', 'times')} each
+          {held.hasTrial && trialId ? (
+            <a href={trialPath(trialId)}>its cases and answers</a>
+          ) : (
+            'not there'
+          )}
+          , on the set <a href={setsPath(held.name)}>{gate.set}</a>, each case{' '}
+          {formatTimes(gate.repeats)}
         </dd>
         <dt>Passes when</dt>
         <dd>
@@ -162,41 +254,74 @@ const TrialOfChange: FC<{ held: HeldDefinition; now: number }> = ({ held, now })
           {gate.costChangeMax !== null &&
             ` and runs cost at most ${Math.round(100 * gate.costChangeMax)} % more`}
         </dd>
+        {held.restoredFrom !== null && (
+          <>
+            <dt>Restores</dt>
+            <dd>version {held.restoredFrom}</dd>
+          </>
+        )}
       </dl>
     </>
   )
 }
 
-const Decide: FC<{ held: HeldDefinition; isAdmin: boolean; form: FormState<ApplyField> }> = ({
-  held: { name, etag },
+/** How far the trial is; the script reloads the page while it is there. */
+const Progress: FC<{ held: HeldProgress }> = ({ held: { cases, openCases } }) => (
+  <section class="live up3" data-running aria-label="Progress">
+    <p class="do">
+      {formatCount(cases - openCases)} of {formatPlural(cases, 'case', 'cases')} tried
+    </p>
+    <progress
+      value={cases - openCases}
+      max={Math.max(1, cases)}
+      aria-label="Cases that have been tried"
+    />
+    <p class="meta up2">
+      It becomes the active version when it has passed.
+      <noscript> Reload the page to update it.</noscript>
+    </p>
+  </section>
+)
+
+const Decide: FC<{ held: HeldProgress; isAdmin: boolean; form: FormState<ApplyField> }> = ({
+  held: { name, etag, hasTrial },
   isAdmin,
   form,
 }) => (
   <section class="block" aria-label="Decide">
     {isAdmin && (
-      <form class="form" method="post" action={`${heldPath(name)}/apply`}>
-        <input type="hidden" name="etag" value={etag} />
-        <Field
-          form={form}
-          name="reason"
-          label="Reason to apply it now"
-          hint="It stands in the admin log."
-          required
-        />
-        <div>
-          <button type="submit" class="btn">
-            Apply without the trial
-          </button>
-        </div>
-      </form>
+      <details class="moderate" id="apply" data-keep="apply" open={form.problem !== null}>
+        <summary>Apply it without the trial</summary>
+        <form class="form up2" method="post" action={`${heldPath(name)}/apply`}>
+          <input type="hidden" name="etag" value={etag} />
+          <Field
+            form={form}
+            name="reason"
+            label="Reason to apply it now"
+            hint="It stands in the admin log."
+            required
+          />
+          <div>
+            <button type="submit" class="btn">
+              Apply change
+            </button>
+          </div>
+        </form>
+      </details>
     )}
-    <form class="form up3" method="post" action={`${heldPath(name)}/discard`}>
-      <input type="hidden" name="etag" value={etag} />
-      <div>
-        <button type="submit" class="btn">
+    <details class="danger up3" id="discard">
+      <summary>Discard the change</summary>
+      <form class="up2" method="post" action={`${heldPath(name)}/discard`}>
+        <input type="hidden" name="etag" value={etag} />
+        <p class="meta">
+          {hasTrial
+            ? 'It is not applied, and its trial is cancelled. The draft stays with the trial.'
+            : 'It is not applied, and its files are deleted.'}
+        </p>
+        <button type="submit" class="btn up2">
           Discard change
         </button>
-      </div>
-    </form>
+      </form>
+    </details>
   </section>
 )

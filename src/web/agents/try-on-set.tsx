@@ -1,5 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { DefinitionFiles } from '../../agents/contract/agents'
+import type { TrialGate } from '../../hub/contract/hub'
 import { readReader } from '../../hub/http/page-entry'
 import type { StoredSet } from '../../hub/trials/set-queries'
 import { previewTrial, startTrial, type TrialPromise } from '../../hub/trials/trial-actions'
@@ -13,7 +14,13 @@ import { Field } from '../form/fields'
 import { createForm } from '../form/form-state'
 import { readFormActor } from '../frame/read-form'
 import type { PageContext } from '../frame/send-page'
-import { describePromise, formatTimes, listRepeats, toRepeats } from '../runs/replay-promise'
+import {
+  describePromise,
+  formatTimes,
+  listRepeats,
+  OfflineNote,
+  toRepeats,
+} from '../runs/replay-promise'
 import { ProblemList } from './problem-list'
 
 /** The set on which a draft is tried, and how often each of its cases runs. */
@@ -34,24 +41,69 @@ export interface OfferedSets {
   choice: SetChoice | null
   /** What the chosen trial costs; null before one is chosen. */
   promise: TrialPromise | null
+  /** Whether the agent, or its draft, uses the offline model. */
+  isOffline: boolean
 }
 
-/** Returns the sets of an agent, with what a trial of the draft on the chosen one costs. */
+/**
+ * Returns the sets of an agent, with what a trial of the draft on the chosen one costs.
+ *
+ * @param files the draft; null before one was sent
+ */
 export async function offerSets(
   c: PageContext,
   viewer: Pick<Viewer, 'id' | 'kind' | 'role'>,
   sets: StoredSet[],
-  files: DefinitionFiles,
+  files: DefinitionFiles | null,
   choice: SetChoice | null,
-): Promise<OfferedSets> {
+): Promise<Omit<OfferedSets, 'isOffline'>> {
   // only people try changes
   if (viewer.kind === 'agent') return { sets: [], choice: null, promise: null }
   const isThere = choice !== null && sets.some(({ id }) => id === choice.setId)
-  if (!isThere) return { sets, choice, promise: null }
+  if (!isThere) return { sets, choice: null, promise: null }
+  if (files === null) return { sets, choice, promise: null }
   const caller = { viewer, reader: await readReader(c) }
   const input = { files, repeats: choice.repeats }
   const promise = await previewTrial(c.var.context, caller, choice.setId, input)
   return { sets, choice, promise }
+}
+
+/** The trial that a save starts. */
+export interface SaveTrial {
+  /** Name of the set. */
+  set: string
+  /** Null when the agent does not have the set. */
+  promise: TrialPromise | null
+}
+
+/** Returns the trial that saving a draft starts, with what it costs. */
+export async function readSaveTrial(
+  c: PageContext,
+  viewer: Pick<Viewer, 'id' | 'kind' | 'role'>,
+  sets: StoredSet[],
+  files: DefinitionFiles,
+  gate: TrialGate,
+): Promise<SaveTrial> {
+  const found = sets.find(({ isGate }) => isGate)
+  if (!found) return { set: gate.set, promise: null }
+  const choice = { setId: found.id, repeats: gate.repeats }
+  const { promise } = await offerSets(c, viewer, sets, files, choice)
+  return { set: gate.set, promise }
+}
+
+/** Says beside the button that saves what that starts first. */
+export const SaveTrialNote: FC<{ trial: SaveTrial }> = ({ trial: { set, promise } }) => {
+  const [problem] = promise?.problems.filter(({ path }) => path === 'set') ?? []
+  return (
+    <p class="note">
+      The change is tried on {set} first, and becomes active when it has passed.{' '}
+      {promise === null
+        ? 'The set does not exist, so the change waits for an admin.'
+        : problem
+          ? `No trial can start now, so the change waits for an admin. ${problem.message}`
+          : describeTrial(promise)}
+    </p>
+  )
 }
 
 /** Starts a trial of a draft on the chosen set, once for each time that the form was shown. */
@@ -75,9 +127,27 @@ interface TryOnSetProps {
   shown: ErrorDetail[]
 }
 
+const tryOnSetId = 'try-on-set'
+
+/** Says on which set the change is to be tried, at the top of the editor that a set has led to. */
+export const ChosenSetNote: FC<{ offered: OfferedSets | null }> = ({ offered }) => {
+  const set = offered?.promise
+    ? undefined
+    : offered?.sets.find(({ id }) => id === offered.choice?.setId)
+  return set ? (
+    <p class="note">
+      Change the definition, then{' '}
+      <a class="ul" href={`#${tryOnSetId}`}>
+        try it on {set.name}
+      </a>
+      .
+    </p>
+  ) : null
+}
+
 /** Tries the draft of the form on a set: says what that costs, then starts it. */
 export const TryOnSet: FC<TryOnSetProps> = ({ agent, files, offered, shown }) => {
-  const { sets, choice, promise } = offered
+  const { sets, choice, promise, isOffline } = offered
   if (sets.length === 0) {
     return (
       <p class="meta up3">
@@ -92,8 +162,9 @@ export const TryOnSet: FC<TryOnSetProps> = ({ agent, files, offered, shown }) =>
     repeats: String(choice?.repeats ?? 1),
   })
   return (
-    <section class="block">
+    <section class="block" id={tryOnSetId}>
       <h2>Try on a set</h2>
+      {isOffline && <OfflineNote />}
       <fieldset class="up3">
         <Field
           form={form}
@@ -113,7 +184,9 @@ export const TryOnSet: FC<TryOnSetProps> = ({ agent, files, offered, shown }) =>
           options={listRepeats(trialLimits.repeatsMax)}
         />
       </fieldset>
-      {promise && canStart && <p class="up3">{describeTrial(promise)}</p>}
+      {promise && canStart && (
+        <p class="up3">{describeTrial(promise)} Nothing is posted, sent or saved.</p>
+      )}
       {promise && <Obstacles problems={promise.problems} files={files} shown={shown} />}
       <div class="acts up3">
         {canStart && (
@@ -125,7 +198,7 @@ export const TryOnSet: FC<TryOnSetProps> = ({ agent, files, offered, shown }) =>
           {canStart ? 'Check and preview cost' : 'Try on the set'}
         </button>
         <a class="ul" href={setsPath(agent)}>
-          Sets
+          Test sets
         </a>
       </div>
     </section>
@@ -162,5 +235,5 @@ function describeTrial(promise: TrialPromise): string {
   const { cases, repeats, judge } = promise
   const what = `It runs ${formatPlural(cases, 'case', 'cases')} ${formatTimes(repeats)} with the active definition and with the draft`
   const compared = `${judge ?? 'People'} ${judge === null ? 'compare' : 'compares'} the answers that no check decides.`
-  return `${describePromise(what, promise)} ${compared} Nothing is posted, sent or saved.`
+  return `${describePromise(what, promise)} ${compared}`
 }

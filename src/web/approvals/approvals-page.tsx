@@ -1,4 +1,5 @@
 import type { Child, FC } from 'hono/jsx'
+import type { HeldProgress } from '../../hub/agents/held-queries'
 import { formatReason, leadTexts, statusLabels } from '../../hub/approvals/actions'
 import {
   type ArgumentPart,
@@ -12,6 +13,7 @@ import { isCostShown, type ResumePromise } from '../../hub/runs/resume-queries'
 import { approvals as limits } from '../../shared/config'
 import { formatDuration, formatExact, formatMoney, formatPlural, toIso } from '../../shared/format'
 import { activationPath, connectPath, postPath } from '../../shared/paths'
+import { heldPath } from '../agents/agent-paths'
 import { ErrorSummary } from '../form/fields'
 import type { FormProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
@@ -25,6 +27,8 @@ interface ApprovalsPageProps {
   /** Newest first. */
   pending: VisibleApproval[]
   decided: VisibleApproval[]
+  /** Saved changes of agents that wait for the viewer, the oldest first. */
+  held: HeldProgress[]
   /** Names of those who can decide. */
   deciders: string[]
   problem: FormProblem | null
@@ -37,6 +41,7 @@ export const ApprovalsPage: FC<ApprovalsPageProps> = ({
   frame,
   pending,
   decided,
+  held,
   deciders,
   problem,
   promises,
@@ -45,6 +50,7 @@ export const ApprovalsPage: FC<ApprovalsPageProps> = ({
     <h1>Approvals</h1>
     <p class="lede">{selectLeadText(pending)}</p>
     <ErrorSummary problem={problem} />
+    {held.length > 0 && <HeldChanges rows={held} now={frame.now} />}
     {pending.length === 0 && <Empty />}
     {groupByStep(pending).map((calls) => (
       <div class="block">
@@ -68,6 +74,33 @@ function selectLeadText(pending: VisibleApproval[]): string {
   if (pending.length === 0) return leadTexts.nothingPending
   return pending.every(({ isRedacted }) => isRedacted) ? leadTexts.requester : leadTexts.approver
 }
+
+/** Lists changes of agents that have not passed their trial, or of which people have to compare answers. */
+const HeldChanges: FC<{ rows: HeldProgress[]; now: number }> = ({ rows, now }) => (
+  <section class="block" aria-labelledby="held">
+    <h2 id="held">Changes of agents</h2>
+    <ul class="list">
+      {rows.map(({ name, problem, peopleCases, savedBy, savedAt }) => (
+        <li>
+          <div>
+            <p class="by">
+              <AccountLink name={name} kind="agent" />
+              <span>saved by</span>
+              <AccountLink {...savedBy} />
+              <RelativeTime at={savedAt} now={now} />
+            </p>
+            <p>
+              {problem === null
+                ? `People have to compare ${formatPlural(peopleCases, 'case', 'cases')}.`
+                : `Not applied: ${problem}`}{' '}
+              <a href={heldPath(name)}>Look at the change</a>
+            </p>
+          </div>
+        </li>
+      ))}
+    </ul>
+  </section>
+)
 
 const Empty: FC = () => (
   <div class="empty">

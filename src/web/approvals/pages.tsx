@@ -1,4 +1,5 @@
 import type { Hono } from 'hono'
+import { selectHeldForViewer } from '../../hub/agents/held-queries'
 import {
   approvalErrors,
   decisionBody,
@@ -96,6 +97,7 @@ async function showApprovals(
     pending: selectApprovals(reader, { status: 'pending', before: null, limit: limits.pageMax }),
     all: selectApprovals(reader, { status: null, before: null, limit: limits.pageMax }),
     deciders: selectDeciders({ now }),
+    held: selectHeldForViewer(credential, now),
     ...resumeStatements(credential, now),
   })
   const { viewer } = frame
@@ -109,6 +111,7 @@ async function showApprovals(
       frame={frame}
       pending={toVisible(answers.pending)}
       decided={decided.slice(0, decidedShown)}
+      held={answers.held}
       deciders={answers.deciders.map(({ name }) => name)}
       problem={problem}
       promises={await toResumePromises(answers, c.var.context.tools)}

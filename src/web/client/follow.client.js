@@ -47,7 +47,7 @@ const replaceMain = (page) => {
   showWords()
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true })
   if (!now.querySelector('[data-running]')) {
-    document.querySelector('#announce').textContent = 'The run has finished'
+    document.querySelector('#announce').textContent = 'Finished'
   }
 }
 

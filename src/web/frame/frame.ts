@@ -15,7 +15,7 @@ export interface PageViewer {
   unreadCount: number
   /** Reports and appeals that wait for the viewer; null for an account that moderates nothing. */
   queueCount: number | null
-  /** Approvals that wait for the viewer; null for an account that cannot decide. */
+  /** Approvals, and saved changes of agents, that wait for the viewer; null for an account that cannot decide. */
   approvalCount: number | null
 }
 

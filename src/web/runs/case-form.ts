@@ -3,15 +3,24 @@ import { listDetails } from '../../hub/http/page-entry'
 import { type CaseChange, caseChange } from '../../hub/trials/set-inputs'
 import { trialLimits } from '../../shared/config'
 import { formatMoney } from '../../shared/format'
-import { createForm, type FormState, formatMarkedHint, toSentence } from '../form/form-state'
+import {
+  createForm,
+  type FormState,
+  formatDollars,
+  formatMarkedHint,
+  parseDollars,
+  toSentence,
+} from '../form/form-state'
 
 /** Kinds of checks as the form names them. */
 export const checkLabels: Record<CaseCheck['type'], string> = {
   contains: 'The answer contains',
-  matches: 'The answer matches (regular expression)',
+  contains_not: 'The answer does not contain',
+  matches: 'The answer matches (* stands for any text)',
   cites: 'The answer links to (post or comment)',
   calls: 'The agent calls the tool',
   calls_not: 'The agent does not call the tool',
+  words_max: 'Words at most',
   steps_max: 'Model calls at most',
   cost_max: 'Cost in dollars at most',
   refuses: 'The agent refuses (yes or no)',
@@ -28,7 +37,7 @@ const listRows = (checks: number): number[] =>
   Array.from({ length: Math.min(trialLimits.checksPerCase, checks + emptyRows) }, (_, row) => row)
 
 const formatValue = ({ type, value }: CaseCheck): string => {
-  if (type === 'cost_max') return String(value / 1_000_000)
+  if (type === 'cost_max') return formatDollars(value)
   if (type === 'refuses') return value ? 'yes' : 'no'
   return String(value)
 }
@@ -60,13 +69,14 @@ export function fillCaseForm({ checks, note }: { checks: CaseCheck[]; note: stri
 }
 
 const toValue = (type: string, text: string): unknown => {
-  if (type === 'steps_max') return text.trim() === '' ? text : Number(text)
-  if (type === 'cost_max') return text.trim() === '' ? text : Math.round(Number(text) * 1_000_000)
+  if (type === 'steps_max' || type === 'words_max') return text.trim() === '' ? text : Number(text)
+  if (type === 'cost_max') return parseDollars(text)
   if (type !== 'refuses') return text
   return { yes: true, no: false }[text.trim().toLowerCase()]
 }
 
 const valueErrors: Partial<Record<string, string>> = {
+  words_max: 'Enter a whole number.',
   steps_max: 'Enter a whole number.',
   cost_max: 'Enter an amount in dollars, such as 0.05.',
   refuses: 'Enter yes or no.',
@@ -77,7 +87,9 @@ export function readCaseForm(
   read: (name: string) => string,
 ): ({ isValid: true; value: CaseChange } & CaseForm) | ({ isValid: false } & CaseForm) {
   const all = Array.from({ length: trialLimits.checksPerCase }, (_, row) => row)
-  const filled = all.filter((row) => read(nameType(row)) !== '' || read(nameValue(row)) !== '')
+  const filled = all.filter(
+    (row) => read(nameType(row)) !== '' || read(nameValue(row)).trim() !== '',
+  )
   const rows = listRows(Math.max(0, ...filled.map((row) => row + 1)))
   const names = [...rows.flatMap((row) => [nameType(row), nameValue(row)]), 'note']
   const form = createForm<string>(Object.fromEntries(names.map((name) => [name, read(name)])))
@@ -95,7 +107,8 @@ export function readCaseForm(
       const row = at === undefined ? undefined : filled[Number(at)]
       if (row === undefined) return ['note', toSentence(message)]
       const type = read(nameType(row))
-      if (type === '' || part === 'type') return [nameType(row), 'Choose what to check.']
+      if (type === '') return [nameType(row), 'Choose what to check, or empty the value.']
+      if (part === 'type') return [nameType(row), 'Choose what to check.']
       return [nameValue(row), valueErrors[type] ?? toSentence(message)]
     }),
   )

@@ -63,8 +63,10 @@ const ComparePage: FC<ComparePageProps> = ({ frame, trial, of }) => (
     <p class="meta">
       <a href={trialPath(trial)}>The trial</a>
     </p>
-    <h1 class="up">Which answer is better?</h1>
-    <p class="meta up2">{formatPlural(of.left, 'case', 'cases')} left to compare</p>
+    <h1 class="up">{of.isSame ? 'The answers are the same' : 'Which answer is better?'}</h1>
+    {of.left > 0 && (
+      <p class="meta up2">{formatPlural(of.left, 'case', 'cases')} left to compare</p>
+    )}
     <section class="block">
       <h2>Question</h2>
       {of.question !== '' && <AnswerText of={of.question} />}
@@ -75,6 +77,30 @@ const ComparePage: FC<ComparePageProps> = ({ frame, trial, of }) => (
         </dl>
       )}
     </section>
+    {of.isSame ? <SameAnswer trial={trial} of={of} /> : <Choice trial={trial} of={of} />}
+  </Layout>
+)
+
+type SidesProps = Pick<ComparePageProps, 'trial' | 'of'>
+
+/** Shows the one answer that both gave: there is nothing to ask. */
+const SameAnswer: FC<SidesProps> = ({ trial, of }) => (
+  <>
+    <section class="block">
+      <h2>Both answers</h2>
+      <AnswerText of={of.first} />
+    </section>
+    <p class="acts up5">
+      <a class="btn" href={of.left > 0 ? comparePath(trial) : trialPath(trial)}>
+        {of.left > 0 ? 'Next case' : 'Back to the trial'}
+      </a>
+    </p>
+  </>
+)
+
+/** The two answers, and what can be said of them. */
+const Choice: FC<SidesProps> = ({ trial, of }) => (
+  <>
     <div class="sides up5">
       <section>
         <h2>First answer</h2>
@@ -94,5 +120,5 @@ const ComparePage: FC<ComparePageProps> = ({ frame, trial, of }) => (
         </button>
       ))}
     </form>
-  </Layout>
+  </>
 )

@@ -24,8 +24,9 @@ import { replayLimits } from '../../shared/config'
 import { createDiffBudget, diffLines, toHunks } from '../../shared/diff-lines'
 import { toWordDiff } from '../../shared/diff-words'
 import { AppError } from '../../shared/errors'
+import { hasSameWords } from '../../shared/fold-text'
 import { formatCount, formatMoney, formatPlural, formatSpan } from '../../shared/format'
-import { activationPath, replayPath, tryPath } from '../../shared/paths'
+import { activationPath, replayPath, trialCasePath, tryPath } from '../../shared/paths'
 import { addSkill, readDefinitionForm } from '../agents/agent-form'
 import { FileFields } from '../agents/edit-page'
 import { ProblemList } from '../agents/problem-list'
@@ -40,7 +41,7 @@ import { DiffText } from '../parts/diff-text'
 import { AccountLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
-import { describePromise, listRepeats, toRepeats } from './replay-promise'
+import { describePromise, listRepeats, OfflineNote, toRepeats } from './replay-promise'
 
 /** Registers the pages that try a change of an agent on one of its runs, and show what came of it. */
 export function registerReplayPages(app: Hono<HubEnv>): void {
@@ -179,6 +180,7 @@ const TryPage: FC<TryPageProps> = (props) => {
           />
           <form class="form wide up4" method="post" action={tryPath(id)}>
             <FormKey />
+            {promise.isOffline && <OfflineNote />}
             <PromiseBlock {...props} />
             <FileFields files={files} form={form} />
           </form>
@@ -258,7 +260,7 @@ const isOver = ({ row }: ReplayView): boolean => row.status !== 'queued' && row.
 /** Shows the lanes of a replay side by side: what they did, where they part, and how the answers differ. */
 const ReplayPage: FC<ReplayPageProps> = (props) => {
   const { frame, replay } = props
-  const { row, lanes } = replay
+  const { row, lanes, trial } = replay
   return (
     <Layout
       frame={frame}
@@ -267,7 +269,15 @@ const ReplayPage: FC<ReplayPageProps> = (props) => {
       {...(isOver(replay) ? {} : { scripts: ['follow'] })}
     >
       <p class="meta">
-        <a href={activationPath(row.activationId)}>The run</a>
+        {trial && (
+          <>
+            <a href={trialCasePath(trial.id, trial.caseId)}>
+              Trial on <bdi>{trial.setName}</bdi>
+            </a>
+            {', '}
+          </>
+        )}
+        <a href={activationPath(row.activationId)}>{trial ? 'its run' : 'The run'}</a>
       </p>
       <h1 class="up">Replay</h1>
       <p class="by up2">
@@ -327,9 +337,23 @@ function describeResult({ row, lanes, partsAt }: ReplayView): string {
   if (incomplete.length > 0) {
     return 'It does not show all of what would have happened. The reasons are below.'
   }
-  return partsAt === null
-    ? 'The draft did the same as the definition of the run.'
-    : 'The draft did something else than the definition of the run.'
+  return describeDraft(lanes, partsAt !== null)
+}
+
+/** Says whether the draft gave another answer, and whether it came to the same one in another way. */
+function describeDraft(lanes: ViewedLane[], isParted: boolean): string {
+  const baseline = lanes.find(({ lane }) => lane === 'baseline')
+  const drafts = lanes.filter(({ lane }) => lane === 'candidate')
+  const others = drafts.filter(({ answer }) => !hasSameWords(answer, baseline?.answer ?? '')).length
+  if (others > 0) {
+    const times =
+      drafts.length === 1 ? '' : ` in ${others} of ${formatPlural(drafts.length, 'run', 'runs')}`
+    return `The draft gave another answer than the definition of the run${times}.`
+  }
+  if (!isParted) return 'The draft did the same as the definition of the run.'
+  return baseline?.answer === ''
+    ? 'The draft differs from the definition of the run, and neither gave an answer.'
+    : 'The draft differs from the definition of the run, and gave the same answer.'
 }
 
 /** Where the draft parts from the definition of the run, and where that parts from what happened. */
@@ -371,6 +395,15 @@ const nameLane = ({ lane, sample }: ViewedLane, lanes: ViewedLane[]): string =>
     ? `${laneNames[lane]} ${sample}`
     : laneNames[lane]
 
+/** Says that a lane has the result of an earlier replay, which has paid its cost. */
+const Reused: FC<{ from: string | null }> = ({ from }) => (
+  <p class="meta">
+    Reused from{' '}
+    {from === null ? 'a deleted replay' : <a href={replayPath(from)}>an earlier replay</a>}, which
+    paid for it
+  </p>
+)
+
 const LaneTable: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => (
   <section class="block">
     <h2>Lanes</h2>
@@ -391,6 +424,7 @@ const LaneTable: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => (
           <tr>
             <td>
               {nameLane(lane, lanes)}
+              {lane.isReused && <Reused from={lane.reusedFrom} />}
               {lane.incomplete !== null && <p class="meta">Incomplete: {lane.incomplete}</p>}
               {lane.notes.map((note) => (
                 <p class="meta">{note}</p>
@@ -452,7 +486,7 @@ const Answers: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => {
 }
 
 const AnswerDiff: FC<{ before: string; after: string }> = ({ before, after }) => {
-  if (before === after) return <p class="up2">The answers are the same.</p>
+  if (hasSameWords(before, after)) return <p class="up2">The answers are the same.</p>
   const lines = diffLines(before, after, createDiffBudget())
   return lines === null ? (
     <p class="up2">The answers have too little in common to be compared.</p>

@@ -795,8 +795,16 @@ interface FeedbackFormProps {
   form?: FeedbackFormState | null
 }
 
+/** The form that rates an answer and, of one that was rated as bad, the button that makes a test case of it. */
+export const FeedbackForm: FC<FeedbackFormProps> = (props) => (
+  <>
+    <RatingForm {...props} />
+    {props.canMakeCase && <MakeCase {...props} />}
+  </>
+)
+
 /** A disclosure with the form that rates an answer; the counts alone for viewers who cannot rate it. */
-export const FeedbackForm: FC<FeedbackFormProps> = (props) => {
+const RatingForm: FC<FeedbackFormProps> = (props) => {
   const { viewer, activationId, agentName, counts, next, form } = props
   const summary = formatFeedback(counts)
   if (viewer?.kind !== 'human' && viewer?.kind !== 'system') {
@@ -849,7 +857,6 @@ export const FeedbackForm: FC<FeedbackFormProps> = (props) => {
           )}
         </div>
       </form>
-      {props.canMakeCase && <MakeCase activationId={activationId} />}
     </details>
   )
 }
@@ -862,10 +869,11 @@ export const canMakeCase = (
   viewer !== null && viewer.kind !== 'agent' && down > 0 && canEditAgent(viewer, ownerId)
 
 /** The button that adds a run to the bad answers of its agent. */
-const MakeCase: FC<{ activationId: string }> = ({ activationId }) => (
-  <form class="up3" method="post" action={`${activationPath(activationId)}/case`}>
-    <button type="submit" class="btn">
-      Make a test case
+const MakeCase: FC<FeedbackFormProps> = ({ activationId, agentName, formKey }) => (
+  <form method="post" action={`${activationPath(activationId)}/case`}>
+    {/* among the actions of a comment it is as quiet as they are */}
+    <button type="submit" class={formKey === activationId ? 'btn' : 'btn link'}>
+      Make a test case<span class="vh"> of the answer by {agentName}</span>
     </button>
   </form>
 )

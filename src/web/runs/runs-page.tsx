@@ -21,7 +21,7 @@ import { selectSetNames } from '../../hub/trials/set-queries'
 import { runLists, trialLimits } from '../../shared/config'
 import { decodeKeyset, encodeCursor } from '../../shared/cursor'
 import { formatCost, formatCount, formatExact, toIso } from '../../shared/format'
-import { runsPath, setPath } from '../../shared/paths'
+import { runsPath } from '../../shared/paths'
 import { readFilter, requireFilter } from '../audit/audit-page'
 import { ErrorSummary, Field } from '../form/fields'
 import {
@@ -42,6 +42,8 @@ import { formatCsv } from '../parts/csv'
 import { EmptyList, Pager, Suggestions } from '../parts/lists'
 import { Icon } from '../parts/meter'
 import { ActivationTable } from '../parts/run-lines'
+import { toAddedRuns } from './import-form'
+import { addedPath, showSet } from './set-pages'
 
 /** Registers `GET /runs`, `/runs.csv` with the same filter, and the forms of saved views. */
 export function registerRunPages(app: Hono<HubEnv>): void {
@@ -118,8 +120,10 @@ async function submitRuns(c: PageContext): Promise<Response> {
     const caller = { viewer, reader: await readReader(c) }
     const actor = toActor(viewer, null)
     const given = { runs, name: read.value.set }
-    const { setId } = await addRuns(c.var.context, actor, caller, given)
-    return c.redirect(setPath(setId), 303)
+    const done = await addRuns(c.var.context, actor, caller, given)
+    const added = toAddedRuns(done.runs)
+    if (added.refused.length > 0) return await showSet(c, done.setId, { added })
+    return c.redirect(addedPath(done.setId, added), 303)
   } catch (error) {
     const { form: rejected, status } = rejectForm(chosenForm, read.form, error)
     return showRuns(c, { chosenForm: rejected }, status)

@@ -10,28 +10,26 @@ import {
 } from '../../hub/http/page-entry'
 import type { Caller } from '../../hub/replays/actions'
 import {
-  addRuns,
+  addBadAnswer,
   type CaseRow,
   createSet,
   deleteCase,
   deleteSet,
   editCase,
-  type ImportedLine,
   importCases,
   listSets,
   readSet,
+  renameSet,
   type SetRow,
   type SetView,
-  setNames,
 } from '../../hub/trials/set-actions'
 import { setInput } from '../../hub/trials/set-inputs'
-import { listTrials, type TrialRow, type TrialStatus } from '../../hub/trials/trial-actions'
+import { type ListedTrial, listTrials, type TrialStatus } from '../../hub/trials/trial-actions'
 import { trialLimits } from '../../shared/config'
-import { cutText } from '../../shared/cut-text'
 import { AppError } from '../../shared/errors'
 import { formatCount, formatPlural } from '../../shared/format'
 import { activationPath, setPath, setsPath, trialPath } from '../../shared/paths'
-import { editPath } from '../agents/agent-paths'
+import { editPath, tryOnSetPath } from '../agents/agent-paths'
 import { ErrorSummary, Field } from '../form/fields'
 import {
   createForm,
@@ -45,10 +43,11 @@ import {
 } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { FormKey, readFields, readForm, readFormActor } from '../frame/read-form'
+import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { AccountLink } from '../parts/links'
 import { Icon } from '../parts/meter'
+import { excerpt } from '../parts/prose'
 import { RelativeTime } from '../parts/times'
 import {
   type CaseForm,
@@ -59,6 +58,16 @@ import {
   nameValue,
   readCaseForm,
 } from './case-form'
+import {
+  type Added,
+  AddedNote,
+  ImportForm,
+  importFormRule,
+  listRefused,
+  type ReadImport,
+  readImport,
+  toAddedLines,
+} from './import-form'
 
 /** Registers the pages of the sets of an agent and of their cases, with their forms. */
 export function registerSetPages(app: Hono<HubEnv>): void {
@@ -71,7 +80,8 @@ export function registerSetPages(app: Hono<HubEnv>): void {
     '/sets/:id',
     page((c) => showSet(c, c.req.param('id') ?? '')),
   )
-  app.post('/sets/:id/import', page(submitImport))
+  app.post('/sets/:id/import', page(submitImport, importFormRule))
+  app.post('/sets/:id/rename', page(submitName))
   app.post('/sets/:id/delete', page(submitSetDeletion))
   app.post('/sets/:id/cases/:case', page(submitCase))
   app.post('/cases/:id/delete', page(submitCaseDeletion))
@@ -85,6 +95,8 @@ const setForm: FormDefinition<SetField> = {
   rejected: 'The set was not created.',
   fields: { name: { message: describeText('The name', trialLimits.nameCharsMax) } },
 }
+
+const nameForm: FormDefinition<SetField> = { ...setForm, rejected: 'The set was not renamed.' }
 
 const emptySetForm: SetFormState = createForm({ name: '' })
 
@@ -129,11 +141,17 @@ async function submitSet(c: PageContext): Promise<Response> {
 interface Submitted {
   /** The case whose form was rejected. */
   edited?: CaseForm & { id: string }
-  imported?: ImportedLine[]
+  /** What came of cases that were to be added. */
+  added?: Added
+  /** Lines to be imported again. */
+  lines?: string
+  /** The name that was rejected. */
+  renamed?: SetFormState
   problem?: FormProblem
 }
 
-async function showSet(
+/** Shows the page of a set. */
+export async function showSet(
   c: PageContext,
   id: string,
   submitted: Submitted = {},
@@ -147,7 +165,19 @@ async function showSet(
   const chosen = set.rows.find((row) => row.isVisible && row.id === c.req.query('edit'))
   const edited =
     submitted.edited ?? (chosen ? { id: chosen.id, ...fillCaseForm(chosen) } : undefined)
-  return sendPage(c, <SetPage {...{ frame, set, trials, ...submitted, edited }} />, status)
+  const added = submitted.added ?? readAdded(c)
+  return sendPage(c, <SetPage {...{ frame, set, trials, ...submitted, added, edited }} />, status)
+}
+
+/** Path of a set that says how many runs were added to it. */
+export const addedPath = (set: string, { added, kept }: Added): string =>
+  `${setPath(set)}?added=${added}&kept=${kept}`
+
+/** Returns what the address says; undefined when it says nothing. */
+function readAdded(c: PageContext): Added | undefined {
+  const [added, kept] = [Number(c.req.query('added')), Number(c.req.query('kept'))]
+  const isSaid = Number.isSafeInteger(added) && Number.isSafeInteger(kept)
+  return isSaid ? { added, kept, refused: [] } : undefined
 }
 
 const casePath = (set: string, id: string): string => `${setPath(set)}#case-${id}`
@@ -193,27 +223,45 @@ async function submitSetDeletion(c: PageContext): Promise<Response> {
 async function submitImport(c: PageContext): Promise<Response> {
   const id = c.req.param('id') ?? ''
   const caller = await readCaller(c)
-  const file = (await readFields(c)).get('file')
-  const text = typeof file === 'string' || file === null ? (file ?? '') : await file.text()
-  const actor = toActor(caller.viewer, null)
+  let read: ReadImport | null = null
   try {
-    const imported = await importCases(c.var.context, actor, caller, id, text)
-    return await showSet(c, id, { imported })
+    read = await readImport(c)
+    const actor = toActor(caller.viewer, null)
+    const imported = await importCases(c.var.context, actor, caller, id, read.text)
+    return await showSet(c, id, {
+      added: toAddedLines(imported),
+      lines: listRefused(read, imported),
+    })
   } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'TOO_LARGE') throw error
-    return showSet(c, id, { problem: toProblem(error) }, error.status)
+    const { code, status } = toAppError(error)
+    if (code !== 'TOO_LARGE' && code !== 'VALIDATION') throw error
+    return showSet(c, id, { problem: toProblem(error), lines: read?.pasted ?? '' }, status)
   }
 }
 
-/** Adds a run to the bad answers of its agent, and shows the form of its case. */
+async function submitName(c: PageContext): Promise<Response> {
+  const id = c.req.param('id') ?? ''
+  const caller = await readCaller(c)
+  const read = readFormWith(setInput, await readForm(c), nameForm)
+  if (!read.isValid) return showSet(c, id, { renamed: read.form }, 400)
+  try {
+    await renameSet(c.var.context, toActor(caller.viewer, null), caller, id, read.value)
+  } catch (error) {
+    const { code } = toAppError(error)
+    if (code !== 'CONFLICT' && code !== 'VALIDATION') throw error
+    const { form, status } = rejectForm(nameForm, read.form, error)
+    return showSet(c, id, { renamed: form }, status)
+  }
+  return c.redirect(setPath(id), 303)
+}
+
+/** Adds a run to the bad answers of its agent, with the viewer's own note, and shows the form of its case. */
 async function submitBadAnswer(c: PageContext): Promise<Response> {
   const caller = await readCaller(c)
   await readForm(c)
-  const runs = [c.req.param('id') ?? '']
+  const id = c.req.param('id') ?? ''
   const actor = toActor(caller.viewer, null)
-  const { setId, caseId } = await addRuns(c.var.context, actor, caller, {
-    ...{ runs, name: setNames.badAnswers },
-  })
+  const { setId, caseId } = await addBadAnswer(c.var.context, actor, caller, id)
   return c.redirect(`${setPath(setId)}?edit=${caseId}#case-${caseId}`, 303)
 }
 
@@ -266,14 +314,7 @@ const SetsPage: FC<SetsPageProps> = ({ frame, name, sets, form }) => (
       <ErrorSummary problem={form.problem} />
       <form class="form up3" method="post" action={setsPath(name)}>
         <FormKey />
-        <Field
-          form={form}
-          name="name"
-          label="Name"
-          required
-          maxlength={trialLimits.nameCharsMax}
-          autocomplete="off"
-        />
+        <NameField form={form} />
         <div>
           <button type="submit" class="btn">
             Create set
@@ -284,10 +325,11 @@ const SetsPage: FC<SetsPageProps> = ({ frame, name, sets, form }) => (
   </Layout>
 )
 
-interface SetPageProps extends Omit<Submitted, 'edited'> {
+interface SetPageProps extends Omit<Submitted, 'edited' | 'added'> {
   frame: Frame
+  added: Added | undefined
   set: SetView
-  trials: TrialRow[]
+  trials: ListedTrial[]
   edited: (CaseForm & { id: string }) | undefined
 }
 
@@ -310,7 +352,7 @@ const SetPage: FC<SetPageProps> = (props) => {
           </p>
         </div>
         <div class="acts">
-          <a class="btn go" href={editPath(set.agentName)}>
+          <a class="btn go" href={tryOnSetPath(set.agentName, set.id)}>
             Try a change on this set
           </a>
           <a class="btn" href={`/api/v1${setPath(set.id)}/export`} download={`${set.id}.jsonl`}>
@@ -320,7 +362,15 @@ const SetPage: FC<SetPageProps> = (props) => {
         </div>
       </div>
       <ErrorSummary problem={props.problem ?? null} />
-      {props.imported && <Imported lines={props.imported} />}
+      <GateNote set={set} />
+      {props.added && <AddedNote {...props.added} />}
+      {props.lines && (
+        <p class="up2">
+          <a class="ul" href="#import">
+            Correct the lines and import them again
+          </a>
+        </p>
+      )}
       <section class="block">
         <h2>Cases</h2>
         {set.rows.length === 0 ? (
@@ -350,10 +400,26 @@ const SetPage: FC<SetPageProps> = (props) => {
         )}
       </section>
       <Trials trials={trials} now={frame.now} />
-      <Manage set={set} />
+      <Manage
+        set={set}
+        renamed={props.renamed ?? createForm({ name: set.name })}
+        lines={props.lines ?? ''}
+      />
     </Layout>
   )
 }
+
+/** Says whether changes of the agent have to pass a trial on a set, and where to change that. */
+const GateNote: FC<{ set: SetView }> = ({ set: { agentName, isGate } }) => (
+  <p class="note up3">
+    {isGate
+      ? `Each change of ${agentName} has to pass a trial on this set before it is active.`
+      : `Each change of ${agentName} can be tried on this set before it is active.`}{' '}
+    <a href={`${editPath(agentName)}#trial`}>
+      {isGate ? 'Edit what it has to pass' : 'Choose this set in the editor'}
+    </a>
+  </p>
+)
 
 /** Characters of a question and an answer that the list shows. */
 const excerptChars = { question: 200, answer: 400 } as const
@@ -370,13 +436,13 @@ const Case: FC<CaseProps> = ({ set, row, now, edited }) => (
   <div>
     <p>
       <a href={activationPath(row.activationId)}>
-        <bdi>{cutText(row.question, excerptChars.question) || 'Run without a question'}</bdi>
+        <bdi>{excerpt(row.question, excerptChars.question) || 'Run without a question'}</bdi>
       </a>
     </p>
     {row.isVisible ? (
       <>
         <p class="meta up">
-          <bdi>{cutText(row.answer, excerptChars.answer) || 'No answer.'}</bdi>
+          <bdi>{excerpt(row.answer, excerptChars.answer) || 'No answer.'}</bdi>
         </p>
         {edited ? (
           <EditCase set={set} row={row} {...edited} />
@@ -480,20 +546,36 @@ const trialStatusNames: Record<TrialStatus, string> = {
   cancelled: 'cancelled',
 }
 
-/** Lists the trials of a set, the newest first. */
-const Trials: FC<{ trials: TrialRow[]; now: number }> = ({ trials, now }) =>
+const countNames: [name: keyof ListedTrial['counts'], label: string][] = [
+  ['better', 'better'],
+  ['worse', 'worse'],
+  ['same', 'same'],
+  ['cannotTell', 'undecided'],
+  ['waiting', 'waiting for people'],
+]
+
+/** Says how many cases came out how, such as `3 worse, 8 same`; '' before one is done. */
+const formatCounts = (counts: ListedTrial['counts']): string =>
+  countNames
+    .filter(([name]) => counts[name] > 0)
+    .map(([name, label]) => `${formatCount(counts[name])} ${label}`)
+    .join(', ')
+
+/** Lists the trials of a set with what they found, the newest first. */
+const Trials: FC<{ trials: ListedTrial[]; now: number }> = ({ trials, now }) =>
   trials.length === 0 ? null : (
     <section class="block">
       <h2>Trials</h2>
       <ul class="list">
-        {trials.map(({ id, status, requestedBy, createdAt }) => (
+        {trials.map(({ id, status, requestedBy, createdAt, counts }) => (
           <li>
             <p class="by">
-              <a href={trialPath(id)}>
-                <RelativeTime at={createdAt} now={now} />
+              <a class="ul" href={trialPath(id)}>
+                {formatCounts(counts) || 'No case compared'}
               </a>
               <span>{trialStatusNames[status]}, asked by</span>
               <AccountLink {...requestedBy} />
+              <RelativeTime at={createdAt} now={now} />
             </p>
           </li>
         ))}
@@ -501,60 +583,43 @@ const Trials: FC<{ trials: TrialRow[]; now: number }> = ({ trials, now }) =>
     </section>
   )
 
-/** Lines of an import that a page names. */
-const linesShown = 20
-
-/** Says what came of an import. */
-const Imported: FC<{ lines: ImportedLine[] }> = ({ lines }) => {
-  const count = (wanted: ImportedLine['result']) =>
-    formatCount(lines.filter(({ result }) => result === wanted).length)
-  const refused = lines.filter(({ result }) => result === 'refused')
-  return (
-    <div class="note up3" role="status">
-      <p>
-        {count('added')} added, {count('kept')} were there, {count('refused')} refused.
-      </p>
-      {refused.length > 0 && (
-        <ul class="up2">
-          {refused.slice(0, linesShown).map(({ line, message }) => (
-            <li>
-              Line {line}: {message}
-            </li>
-          ))}
-        </ul>
-      )}
-      {refused.length > linesShown && (
-        <p>{formatCount(refused.length - linesShown)} more lines were refused.</p>
-      )}
-    </div>
-  )
+interface ManageProps {
+  set: SetView
+  renamed: SetFormState
+  /** Lines that an import refused. */
+  lines: string
 }
 
-/** The forms that import cases and delete the set. */
-const Manage: FC<{ set: SetView }> = ({ set }) => (
+/** The forms that import cases, rename the set and delete it. */
+const Manage: FC<ManageProps> = ({ set, renamed, lines }) => (
   <section class="block">
-    <h2>Import or delete</h2>
-    <form
-      class="form up3"
-      method="post"
-      action={`${setPath(set.id)}/import`}
-      enctype="multipart/form-data"
-    >
-      <Field
-        form={createForm({ file: '' })}
-        name="file"
-        label="JSON lines"
-        type="file"
-        accept=".jsonl,.ndjson,.json,.txt"
-        required
-        hint="A case each, as an export has them. A run that the set has stays as it is."
-      />
-      <div>
-        <button type="submit" class="btn">
-          Import cases
-        </button>
-      </div>
-    </form>
+    <h2 id="import">Import cases</h2>
+    <ImportForm set={set.id} lines={lines} />
+    {set.isGate ? (
+      <p class="up4">
+        Changes of {set.agentName} have to pass a trial on this set. To rename or delete it, first{' '}
+        <a href={`${editPath(set.agentName)}#trial`}>choose another set or none</a>.
+      </p>
+    ) : (
+      <RenameOrDelete set={set} renamed={renamed} />
+    )}
+  </section>
+)
+
+const RenameOrDelete: FC<Pick<ManageProps, 'set' | 'renamed'>> = ({ set, renamed }) => (
+  <>
+    <details class="moderate up4" open={renamed.problem !== null}>
+      <summary>Rename this set</summary>
+      <ErrorSummary problem={renamed.problem} />
+      <form class="form up2" method="post" action={`${setPath(set.id)}/rename`}>
+        <NameField form={renamed} />
+        <div>
+          <button type="submit" class="btn">
+            Rename set
+          </button>
+        </div>
+      </form>
+    </details>
     <details class="moderate">
       <summary>Delete this set</summary>
       <form class="form up2" method="post" action={`${setPath(set.id)}/delete`}>
@@ -566,5 +631,18 @@ const Manage: FC<{ set: SetView }> = ({ set }) => (
         </div>
       </form>
     </details>
-  </section>
+  </>
+)
+
+/** The name of a set. */
+const NameField: FC<{ form: SetFormState; hint?: string }> = ({ form, hint }) => (
+  <Field
+    form={form}
+    name="name"
+    label="Name"
+    required
+    maxlength={trialLimits.nameCharsMax}
+    autocomplete="off"
+    {...(hint && { hint })}
+  />
 )

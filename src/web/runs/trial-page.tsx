@@ -11,8 +11,9 @@ import {
   type TrialCaseView,
   type TrialView,
 } from '../../hub/trials/trial-actions'
-import { shortenToWords } from '../../shared/cut-text'
+import { trialLimits } from '../../shared/config'
 import { AppError } from '../../shared/errors'
+import { hasSameWords } from '../../shared/fold-text'
 import {
   capitalize,
   formatCount,
@@ -22,7 +23,7 @@ import {
   formatSpan,
 } from '../../shared/format'
 import { comparePath, replayPath, setPath, trialPath } from '../../shared/paths'
-import { draftPath } from '../agents/agent-paths'
+import { draftPath, heldPath } from '../agents/agent-paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
@@ -30,6 +31,7 @@ import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { AccountLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { StatusShape } from '../parts/meter'
+import { excerpt } from '../parts/prose'
 import { RelativeTime } from '../parts/times'
 import { formatTimes } from './replay-promise'
 
@@ -124,6 +126,7 @@ const TrialPage: FC<TrialPageProps> = (props) => {
         <AccountLink {...trial.requestedBy} />
         <RelativeTime at={trial.createdAt} now={frame.now} />
       </p>
+      {trial.held && <Decides name={agent.name} held={trial.held} />}
       {!isOver(trial) && <Progress trial={trial} />}
       <p class="lede up4">{describeResult(trial)}</p>
       <Verdicts summary={summary} />
@@ -134,7 +137,7 @@ const TrialPage: FC<TrialPageProps> = (props) => {
             Compare {formatPlural(summary.waiting, 'case', 'cases')}
           </a>
         )}
-        <a class="btn" href={draftPath(agent.name, id)}>
+        <a class="btn" href={draftPath(agent.name, id, trial.setId)}>
           Open the draft
         </a>
       </div>
@@ -143,6 +146,20 @@ const TrialPage: FC<TrialPageProps> = (props) => {
       <Cases {...props} />
     </Layout>
   )
+}
+
+/** Says that the trial decides on a saved change, with what became of that. */
+const Decides: FC<{ name: string; held: NonNullable<TrialView['held']> }> = ({ name, held }) => (
+  <p class="note up3">
+    {describeDecision(name, held)} <a href={heldPath(name)}>The change</a>
+  </p>
+)
+
+function describeDecision(name: string, { outcome, version }: NonNullable<TrialView['held']>) {
+  if (outcome === null) return `A saved change of ${name} waits for this trial to be applied.`
+  if (outcome === 'applied')
+    return `The change that was tried here is version ${version} of ${name}.`
+  return `The change that was tried here was ${outcome}.`
 }
 
 function describeCost({ summary, promise, status }: TrialView): string {
@@ -240,21 +257,29 @@ const Interval: FC<
   </div>
 )
 
+type Row = [label: string, of: (side: 'baseline' | 'candidate') => string]
+
 /** The numbers of both definitions beside each other. */
 const Sides: FC<{ trial: TrialView }> = ({ trial: { summary, repeats } }) => {
   const { passed, durationMs, toolErrors, costMonthMicrousd } = summary
-  const rows: [label: string, of: (side: 'baseline' | 'candidate') => string][] = [
-    [
-      'Runs that passed all checks',
-      (side) => `${formatCount(passed[side].samples)} of ${formatCount(passed[side].of)}`,
-    ],
-    ...(repeats > 1
+  // before a case with checks has run, and in a set without checks
+  const hasChecks = passed.baseline.of + passed.candidate.of > 0
+  const rows: Row[] = [
+    ...(hasChecks
+      ? [
+          [
+            'Runs that passed all checks',
+            (side) => `${formatCount(passed[side].samples)} of ${formatCount(passed[side].of)}`,
+          ] as Row,
+        ]
+      : []),
+    ...(hasChecks && repeats > 1
       ? [
           [
             `Cases in which all ${repeats} runs passed`,
             (side) =>
               `${formatCount(passed[side].allSamples)} of ${formatCount(passed[side].cases)}`,
-          ] as [string, (side: 'baseline' | 'candidate') => string],
+          ] as Row,
         ]
       : []),
     ['Time of a run, median', (side) => formatSpan(durationMs[side].p50)],
@@ -306,7 +331,11 @@ const Facts: FC<{ trial: TrialView }> = ({ trial }) => {
           : `In ${formatPlural(noise, 'case', 'cases')} the active definition did better or worse than what happened: a difference that the draft did not make.`}
       </dd>
       <dt>Cost</dt>
-      <dd>{describeCost(trial)}</dd>
+      <dd>
+        {describeCost(trial)}
+        {summary.reused > 0 &&
+          ` Reused from earlier replays: ${formatPlural(summary.reused, 'run', 'runs')} of the active definition.`}
+      </dd>
       <dt>Compared by</dt>
       <dd>
         {judge === null ? (
@@ -347,7 +376,7 @@ const Cases: FC<TrialPageProps> = ({ trial, chosen }) => {
           <TableHead columns={['Case', 'Verdict', 'By', 'Failed checks', { hidden: 'Pages' }]} />
           <tbody>
             {shown.map((each) => (
-              <CaseRow trialId={id} of={each} />
+              <CaseRow trial={trial} of={each} />
             ))}
           </tbody>
         </table>
@@ -364,13 +393,13 @@ const Tab: FC<PropsWithChildren<{ href: string; isHere: boolean }>> = (props) =>
 
 const questionCharsMax = 200
 
-const CaseRow: FC<{ trialId: string; of: TrialCaseView }> = ({ trialId, of }) => {
+const CaseRow: FC<{ trial: TrialView; of: TrialCaseView }> = ({ trial, of }) => {
   const { id, isVisible, replayId, state } = of
   return (
-    <tr>
+    <tr id={`case-${id}`}>
       <td>
         {isVisible
-          ? shortenToWords(of.question, questionCharsMax) || 'No question.'
+          ? excerpt(of.question, questionCharsMax) || 'No question.'
           : 'A run that you do not see.'}
         {of.reason !== null && <p class="meta">{of.reason}</p>}
         {isVisible && <Notes of={of} />}
@@ -388,8 +417,8 @@ const CaseRow: FC<{ trialId: string; of: TrialCaseView }> = ({ trialId, of }) =>
         {isVisible && (
           <span class="acts">
             {replayId !== null && <a href={replayPath(replayId)}>Replay</a>}
-            {state === 'done' && (
-              <a href={`${comparePath(trialId)}?case=${encodeURIComponent(id)}`}>Compare</a>
+            {state === 'done' && !(trial.repeats === 1 && isEqual(of)) && (
+              <a href={`${comparePath(trial.id)}?case=${encodeURIComponent(id)}`}>Compare</a>
             )}
           </span>
         )}
@@ -397,6 +426,14 @@ const CaseRow: FC<{ trialId: string; of: TrialCaseView }> = ({ trialId, of }) =>
     </tr>
   )
 }
+
+/** Whether the first answers are known to have the same words: of long ones only the beginning is in the list. */
+const isEqual = ({ verdict, baseline, candidate }: TrialCaseView): boolean =>
+  verdict === 'same' &&
+  baseline !== null &&
+  candidate !== null &&
+  Math.max(baseline.answer.length, candidate.answer.length) < trialLimits.listedCharsMax &&
+  hasSameWords(baseline.answer, candidate.answer)
 
 const verdictNames: Record<Verdict, string> = {
   better: 'better',
@@ -422,15 +459,27 @@ const VerdictOf: FC<{ of: TrialCaseView }> = ({ of: { verdict, state } }) => {
 
 const deciders: DecidedBy[] = ['checks', 'judge', 'people']
 
+/** Why a case without checks is decided before anybody has compared its answers. */
+const plainReasons: Record<Verdict, string> = {
+  better: 'the active run failed',
+  worse: 'the draft failed',
+  same: 'the same answer',
+  cannot_tell: '',
+}
+
 /** Who decided, and what others say. */
-const DecidedByOf: FC<{ of: TrialCaseView }> = ({ of: { by, verdicts } }) => {
+const DecidedByOf: FC<{ of: TrialCaseView }> = ({ of }) => {
+  const { by, verdict, verdicts } = of
+  const hasNoChecks = of.isVisible && of.checks.length === 0
   const others = deciders.flatMap((each) => {
     const verdict = verdicts[each]
-    return each === by || verdict === null ? [] : [`${each}: ${verdictNames[verdict]}`]
+    const isSilent = each === 'checks' && hasNoChecks
+    return each === by || verdict === null || isSilent ? [] : [`${each}: ${verdictNames[verdict]}`]
   })
-  return by === null && others.length === 0 ? null : (
+  const said = by === 'checks' && hasNoChecks && verdict ? plainReasons[verdict] : by
+  return !said && others.length === 0 ? null : (
     <div>
-      {by}
+      {said}
       {others.map((text) => (
         <p class="meta">{text}</p>
       ))}

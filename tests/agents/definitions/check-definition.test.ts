@@ -72,6 +72,7 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
       exploration: null,
       readsProviders: false,
       trial: null,
+      trialPath: 'config.yaml:1:trial.set',
       adminFields: [],
       schedules: [],
       writing: {

@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { toDefinition } from '../../../src/agents/definitions/definition'
 import type { LoopEvent } from '../../../src/agents/loop/event'
 import { findReplayProblem, readAnswer } from '../../../src/agents/replay/read-record'
-import { composeRecord, type RunRecord } from '../../../src/agents/run/record'
+import { composeRecord } from '../../../src/agents/run/record'
 import { outcomes } from '../../../src/shared/errors'
 import type { RecordedRun } from '../run/recording'
 import { runs } from '../run/runs'
 import { worldRuns } from '../run/world-runs'
 import { inObject, World } from '../shell/world'
-import { LaneWorld, toDeeds } from './lane-world'
+import { LaneWorld, readRun, toDeeds } from './lane-world'
 import { busy, call, inTurn, join, type Play, plays, record, say, type Turn } from './plays'
 
 /** Replays a run of the test world with the answers of its model, and compares what both did. */
@@ -23,7 +23,7 @@ async function replay(play: Play, loose: string[] = []) {
     problem: world.undefinedBecause,
   })
   const result = await inObject((state) => lane.run(state))
-  const replayed: RunRecord = JSON.parse(result.record)
+  const replayed = readRun(result.record)
   expect(toDeeds(replayed.events, loose)).toEqual(toDeeds(events, loose))
   expect(result.outcome).toBe(ending?.outcome)
   expect(result.answer).toBe(readAnswer(stored))

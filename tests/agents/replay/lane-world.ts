@@ -7,6 +7,7 @@ import type { Model, ModelRequest } from '../../../src/agents/models/model-port'
 import { RecoveryLane } from '../../../src/agents/recovery'
 import type { ReplayDeps } from '../../../src/agents/replay/lane-deps'
 import { LaneShell } from '../../../src/agents/replay/lane-shell'
+import { parseRecord, type RunRecord } from '../../../src/agents/run/record'
 import type { LaneOrder, LaneRenewal, LaneResult, RenewResult } from '../../../src/hub/contract/hub'
 import type { ToolApi, ToolCall, ToolCaller } from '../../../src/mcp-servers/contract/tools'
 import type { AccountId, ActivationId, ReplayId } from '../../../src/shared/ids'
@@ -38,6 +39,8 @@ export interface LaneSetup {
   delayMs?: number
   costMaxMicrousd?: number
   policy?: LaneOrder['policy']
+  /** Other parts of what the hub orders. */
+  order?: Partial<Pick<LaneOrder, 'by' | 'isAsThen' | 'unreadable' | 'observed'>>
 }
 
 type Outcome = Extract<LoopEvent, { type: (typeof outcomeTypes)[number] }>
@@ -82,7 +85,7 @@ export class LaneWorld {
 
   constructor(setup: LaneSetup) {
     this.#setup = setup
-    this.#recorded = JSON.parse(setup.record).events
+    this.#recorded = readRun(setup.record).events
   }
 
   boot(state: DurableObjectState): LaneShell {
@@ -232,8 +235,10 @@ export class LaneWorld {
       draft: draft ?? null,
       by: mira,
       policy: this.#setup.policy ?? { requested: [], allowed: ['*'], denied: [] },
+      unreadable: '[]',
       problem: this.problem,
       costMaxMicrousd,
+      ...this.#setup.order,
     }
   }
 
@@ -325,6 +330,13 @@ export class LaneWorld {
       }),
     }
   }
+}
+
+/** Returns a stored run. */
+export function readRun(stored: string): RunRecord {
+  const parsed = parseRecord(stored)
+  if (!parsed.ok) throw new Error(parsed.problem)
+  return parsed.record
 }
 
 /** Returns what the model said to a compaction: a summary, or that it failed. */

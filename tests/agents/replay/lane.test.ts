@@ -4,6 +4,7 @@ import type { LoopEvent } from '../../../src/agents/loop/event'
 import type { ModelRequest } from '../../../src/agents/models/model-port'
 import { parseRecord } from '../../../src/agents/run/record'
 import type { ToolApi, ToolCall, ToolResult } from '../../../src/mcp-servers/contract/tools'
+import type { AccountId, ActivationId } from '../../../src/shared/ids'
 import { createTools, toResult } from '../shell/fake-tools'
 import { callOf, countResults, inObject } from '../shell/world'
 import { LaneWorld } from './lane-world'
@@ -407,4 +408,41 @@ test('the result says when the tools of the run have changed since', async () =>
   expect(gone.result.notes.join()).toContain('look')
   const same = await runLane(looked, { tools: changed })
   expect(same.result.notes).toEqual([])
+})
+
+test('P3: a baseline asks with a hash of all that decides it, which is another when any of it is', async () => {
+  const recorded = await record(looked)
+  const hashOf = async (setup: Partial<ConstructorParameters<typeof LaneWorld>[0]> = {}) => {
+    const lane = new LaneWorld({
+      ...{ record: recorded.record, definition: recorded.world.define('first'), tools: gateway },
+      ...setup,
+    })
+    await inObject((state) => lane.run(state))
+    const hashes = lane.renewals.map(({ inputs }) => inputs)
+    expect(hashes.length).toBeGreaterThan(1)
+    expect(new Set(hashes).size).toBe(1)
+    return hashes[0]
+  }
+  const allowing = (more: object) => ({ requested: [], allowed: ['*'], denied: [], ...more })
+  const parsed = JSON.parse(recorded.record)
+  const loaded = parsed.events.find(({ type }: LoopEvent) => type === 'loaded')
+  const observed = {
+    ...{ activationId: 'observed' as ActivationId, startedAt: loaded.at, record: recorded.record },
+    definition: { version: 9, etag: 'nine' },
+  }
+  const once = await hashOf()
+  expect(once).toMatch(/^[0-9a-f]{64}$/)
+  expect(await hashOf()).toBe(once)
+  const asToday = { order: { isAsThen: false } }
+  const others = [
+    await hashOf({ order: { unreadable: '["one"]' } }),
+    await hashOf(asToday),
+    await hashOf({ order: { by: { id: 'ada' as AccountId, name: 'ada', kind: 'human' } } }),
+    await hashOf({ order: { observed } }),
+    await hashOf({ policy: allowing({ denied: ['hub:read'] }) }),
+    await hashOf({ definition: recorded.world.define('other') }),
+    await hashOf({ ...asToday, tools: createTools(['hub_search', 'out_more']) }),
+  ]
+  expect([once, ...others].filter((each, at, all) => all.indexOf(each) !== at)).toEqual([])
+  expect(await hashOf({ draft: draftOf() })).toBeNull()
 })

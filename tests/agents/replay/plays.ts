@@ -1,7 +1,7 @@
 import type { ModelUsage } from '../../../src/agents/loop/message'
-import type { RunRecord } from '../../../src/agents/run/record'
 import { agentId } from '../shell/fake-hub'
 import { approveAll, callOf, inObject, live, type Script, World } from '../shell/world'
+import { readRun } from './lane-world'
 
 export interface Play {
   script(world: World): Script
@@ -223,6 +223,6 @@ export async function record(play: Play) {
   })
   const commit = world.hub.commits.at(play.remembers ? 1 : 0)
   if (!commit) throw new Error('the run did not commit')
-  const { events, ending }: RunRecord = JSON.parse(commit.trace)
+  const { events, ending } = readRun(commit.trace)
   return { world, commit, events, ending, record: commit.trace }
 }

@@ -11,7 +11,8 @@ import {
 } from '../../../src/agents/run/record'
 import { replayLoop, toRunLog } from '../../../src/agents/run/run-log'
 import { drive, driveSteered, type Run } from '../loop/drive'
-import { answered, loaded, returned, start, woken } from './events'
+import { answered, auditOf, loaded, returned, start, woken } from './events'
+import { Recording } from './recording'
 import { runs } from './runs'
 import { worldRuns } from './world-runs'
 
@@ -43,6 +44,61 @@ describe('L43: what is kept of a run', () => {
       request,
     ])
     expect(find('tool_returned')).toMatchObject([{ callId: 'a', text: result }])
+  })
+
+  it('L43: each fact of an event is stored once, and is there again when it is read', () => {
+    const usage = { inputTokens: 100, cachedTokens: 40, outputTokens: 20, reasoningTokens: 5 }
+    const { events } = new Recording()
+      .begin({
+        requesters: [{ name: 'mira', role: 'member' }],
+        session: { id: 'general_1', task: 'The words of the task.', gist: 'One line.' },
+      })
+      .answer({ calls: [{ callId: 'a' }], usage }, { request, charge: { model: 'test/one' } })
+      .tool('a', { audit: auditOf('a', { durationMs: 30, resultBytes: 8 }) })
+      .answer({ usage }, { request, charge: { model: 'test/one' } })
+      .commit()
+    const record = composeRecord(events, ending, start)
+    const stored = serializeRecord(record)
+    const counts: Record<string, number> = { 'test/one"': 2, mira: 1 }
+    for (const part of [
+      '"usage"',
+      '"reasoning"',
+      '"isSequential"',
+      'test/one"',
+      '"tool"',
+      'mira',
+    ]) {
+      expect([part, stored.split(part).length - 1]).toEqual([part, counts[part] ?? 0])
+    }
+    expect(stored).not.toMatch(/The words of the task|One line/)
+    const read = (json: string) => {
+      const parsed = parseRecord(json)
+      return parsed.ok ? parsed.record : null
+    }
+    expect(read(stored)).toEqual(record)
+    // as it was stored before
+    expect(read(JSON.stringify(record))).toEqual(record)
+  })
+
+  it('L43: what differs from what mostly says the same is stored', () => {
+    const other = { inputTokens: 1, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 }
+    const differing = (usage: typeof other | null) =>
+      new Recording()
+        .begin()
+        .answer(
+          { calls: [{ callId: 'a' }], usage, reasoning: 'I think.' },
+          {
+            request: { ...request, model: 'other/two' },
+            calls: [{ callId: 'a', isSequential: true }],
+          },
+        )
+        .tool('a', { audit: auditOf('b', { tool: 'other', durationMs: null, resultBytes: 7 }) })
+    for (const usage of [other, null]) {
+      const { events } = differing(usage)
+      requireSame(events, ending, start)
+      const stored = JSON.parse(serializeRecord(composeRecord(events, ending, start))).events
+      expect(stored.slice(2)).toEqual(JSON.parse(JSON.stringify(events.slice(2))))
+    }
   })
 
   it('L41: the goal is the task until the agent sets one, and only for viewers of everything', () => {

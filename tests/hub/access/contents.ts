@@ -42,6 +42,7 @@ export const definitionFacts = (name: string, etag: string): DefinitionFacts => 
     runCostMaxMicrousd: 0,
     isOffline: true,
     trial: null,
+    trialPath: 'config.yaml:9:trial.set',
     adminFields: [],
     grants: ['hub:read', 'hub:write'],
   },

@@ -53,7 +53,7 @@ export async function createReplay(agentId: string, requesterId: string): Promis
 export async function createSet(agentId: string, creatorId: string): Promise<string> {
   const id = `set-${++count}`
   await env.DB.prepare(
-    'INSERT INTO case_sets (id, agent_id, name, created_by, created_at) VALUES (?1, ?2, ?1, ?3, 1)',
+    'INSERT INTO case_sets (id, agent_id, name, name_key, created_by, created_at) VALUES (?1, ?2, ?1, ?1, ?3, 1)',
   )
     .bind(id, agentId, creatorId)
     .run()

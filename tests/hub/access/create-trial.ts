@@ -14,7 +14,7 @@ export async function createTrial(
   const [id, caseId, replayId] = [`trial-${run}`, `tried-case-${run}`, `tried-${run}`]
   await env.DB.batch([
     env.DB.prepare(
-      'INSERT OR IGNORE INTO case_sets (id, agent_id, name, created_by, created_at) VALUES (?1, ?2, ?1, ?3, 1)',
+      'INSERT OR IGNORE INTO case_sets (id, agent_id, name, name_key, created_by, created_at) VALUES (?1, ?2, ?1, ?1, ?3, 1)',
     ).bind(setId, agentId, requesterId),
     env.DB.prepare(
       `INSERT INTO trials (id, set_id, agent_id, requested_by, draft, baseline_version, repeats, limits,
@@ -27,6 +27,13 @@ export async function createTrial(
       `INSERT INTO trial_cases (id, trial_id, activation_id, position, checks, replay_id, state)
        VALUES (?, ?, ?, 0, '[]', ?, 'done')`,
     ).bind(caseId, id, run, replayId),
+    ...['baseline', 'candidate'].map((lane) =>
+      env.DB.prepare(
+        `INSERT INTO replay_lanes (id, replay_id, activation_id, lane, sample, state, agent_id, requesters, grants,
+           duration_ms_max, tokens_max, cost_max_microusd, answer)
+         VALUES (?1 || ?2, ?1, ?3, ?2, 1, 'done', ?4, json_array(?5), '[]', 1, 1, 1, ?2)`,
+      ).bind(replayId, lane, run, agentId, requesterId),
+    ),
   ])
   return { setId, id, caseId }
 }

@@ -24,10 +24,10 @@ const fact = { id: '1', change: 'delete_fact' }
 async function holdChange(world: World): Promise<string> {
   const { definition } = await world.call('/agents/tit-1/definition', { key: world.olga.key })
   await env.DB.prepare(
-    `INSERT INTO held_definitions (agent_id, etag, base_version, saved_by, saved_at, gate, problem)
-     SELECT a.id, g.definition_etag, ?, a.owner_id, 0, '{"set":"all","worseMax":0,"costChangeMax":null,"repeats":1}', 'no set'
+    `INSERT INTO held_definitions (id, agent_id, etag, base_version, saved_by, saved_at, gate, problem)
+     SELECT 'held', a.id, g.definition_etag, ?, a.owner_id, 0, '{"set":"all","worseMax":0,"costChangeMax":null,"repeats":1}', 'no set'
      FROM accounts a JOIN agents g ON g.account_id = a.id WHERE a.name = 'tit-1'
-     ON CONFLICT (agent_id) DO UPDATE SET etag = excluded.etag, base_version = excluded.base_version`,
+     ON CONFLICT (id) DO UPDATE SET etag = excluded.etag, base_version = excluded.base_version, outcome = NULL`,
   )
     .bind(definition.version)
     .run()

@@ -42,6 +42,13 @@ export const setRows: Table = {
       body: { activation_id: await newRun(world) },
     }),
   },
+  'PATCH /sets/:id': {
+    ...{ expect: 'secretWrite', except: { admin: '+' } },
+    send: async (world) => {
+      const name = await world.newSetName()
+      return { path: `/sets/${await world.newSet()}`, body: { name } }
+    },
+  },
   'DELETE /sets/:id': {
     ...{ expect: 'secretWrite', except: { admin: '+' } },
     send: async (world) => ({ path: `/sets/${await world.newSet()}` }),
@@ -79,7 +86,14 @@ export const setPageRows: Table = {
   'POST /sets/:id/import': {
     // It shows a page.
     ...{ expect: 'secretWrite', except: { admin: '+', writer: 403 } },
-    send: async (world) => ({ path: `/sets/${await world.newSet()}/import`, body: { file: '' } }),
+    send: async (world) => ({ path: `/sets/${await world.newSet()}/import`, body: { lines: 'x' } }),
+  },
+  'POST /sets/:id/rename': {
+    ...{ expect: 'secretWrite', except: { admin: '+' } },
+    send: async (world) => {
+      const name = await world.newSetName()
+      return { path: `/sets/${await world.newSet()}/rename`, body: { name } }
+    },
   },
   'POST /sets/:id/delete': {
     ...{ expect: 'secretWrite', except: { admin: '+' } },

@@ -21,6 +21,7 @@ const facts: DefinitionFacts = {
   runCostMaxMicrousd: 0,
   isOffline: true,
   trial: null,
+  trialPath: 'config.yaml:9:trial.set',
   adminFields: [],
   grants: ['hub:read', 'hub:write'],
   answersMentions: true,

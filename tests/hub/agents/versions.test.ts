@@ -16,6 +16,7 @@ const facts: DefinitionFacts = {
   model: 'offline/extractive',
   isOffline: true,
   trial: null,
+  trialPath: 'config.yaml:9:trial.set',
   adminFields: [],
   grants: ['hub:read'],
   answersMentions: true,

@@ -49,6 +49,7 @@ test.each(withParams)('unknown ids return 404, never 500: $method $path', async 
     '/budgets/:id': { limit_microusd: 1 },
     '/bans/:id/appeal': { text: 'x' },
     '/agents/:name/sets': { name: 'x' },
+    '/sets/:id': { name: 'x' },
     '/sets/:id/cases': { activation_id: 'x' },
     '/sets/:id/trials': { files: { 'config.yaml': 'x' } },
     '/sets/:id/trials/preview': { files: { 'config.yaml': 'x' } },

@@ -31,6 +31,7 @@ export const factsOf = (fields: Partial<DefinitionFacts> = {}): DefinitionFacts 
   callWant: { microusd: 100, tokens: 10 },
   budget: { costPerDayMicrousd: null },
   trial: null,
+  trialPath: 'config.yaml:9:trial.set',
   adminFields: [],
   etag: 'etag',
   warnings: [],
@@ -89,6 +90,7 @@ export async function createReplays() {
       want: { microusd: 100, tokens: 10 },
       floor: { microusd: 10, tokens: 1 },
       usage,
+      inputs: null,
       ...fields,
     })
 

@@ -33,7 +33,7 @@ beforeEach(async () => {
   await finish(lanes.candidate, [], { answer: 'SCOUT: in April.' })
   await office.run(`UPDATE replay_lanes SET models = '["near/model-a"]' WHERE id = ?`, baseline)
   await office.run(
-    `INSERT OR IGNORE INTO case_sets (id, agent_id, name, created_by, created_at) VALUES ('set', ?, 'Set', ?, 0)`,
+    `INSERT OR IGNORE INTO case_sets (id, agent_id, name, name_key, created_by, created_at) VALUES ('set', ?, 'Set', 'set', ?, 0)`,
     ...[scout.id, mira.id],
   )
   await office.run(

@@ -68,6 +68,11 @@ const exceptions: { names: string[]; max?: number; reason: string }[] = [
     max: 80_000,
     reason: 'totals of the 10,000 newest runs of the filter',
   },
+  {
+    names: ['GET /sets/:id/trials'],
+    max: 10_500,
+    reason: 'the cases of the 50 newest trials of the set, at most 200 each',
+  },
   { names: ['GET /usage'], reason: 'the calls of the two days at the ends of the period' },
   { names: ['sweep'], reason: 'once a day the usage of the month is added up again' },
   { names: ['GET /budgets/audit'], reason: 'a check, which adds up all usage' },

@@ -77,6 +77,10 @@ test.each<[CaseCheck, Partial<CheckedLane>, boolean]>([
   [{ type: 'calls', value: 'hub_search' }, {}, false],
   [{ type: 'calls_not', value: 'hub_search' }, { calls }, false],
   [{ type: 'calls_not', value: 'hub_post' }, { calls }, true],
+  [{ type: 'contains_not', value: 'Sorry' }, { answer: 'I am  SORRY.' }, false],
+  [{ type: 'contains_not', value: 'Sorry' }, { answer: 'On Friday.' }, true],
+  [{ type: 'contains_not', value: 'Straße 4' }, { answer: 'in der STRASSE\n4' }, false],
+  [{ type: 'contains_not', value: 'x' }, {}, true],
   [{ type: 'steps_max', value: 2 }, { steps: 2 }, true],
   [{ type: 'steps_max', value: 2 }, { steps: 3 }, false],
   [{ type: 'cost_max', value: 500 }, { costMicrousd: 500 }, true],
@@ -95,6 +99,32 @@ test.each<[CaseCheck, Partial<CheckedLane>, boolean]>([
   expect(result?.detail === '').toBe(isPassed)
 })
 
+test.each<[string, number]>([
+  ['', 0],
+  [' \n…!? — 🐦👩‍👩‍👧', 0],
+  ['We wait until Friday.', 4],
+  ['**We** `wait`, _until_\n\n- Friday 13', 5],
+  ['It’s 3,5 kg', 3],
+  ['see [the post](/p/01997b1c-aaaa-7000-8000-000000000001)', 3],
+  ['Wir warten bis Freitag', 4],
+  ['Мы ждём до пятницы', 4],
+  ['אנחנו מחכים ליום שישי', 4],
+  ['نحن ننتظر يوم الجمعة', 4],
+  ['우리는 금요일까지 기다린다', 3],
+  ['我们等到星期五', 3],
+  ['金曜日まで待ちます', 4],
+  ['เรารอถึงวันศุกร์', 5],
+])('P5: the words of %j are at most %d', (answer, count) => {
+  const passesAt = (value: number) => passes({ type: 'words_max', value }, { answer })
+  expect([count > 0 && passesAt(count - 1), passesAt(count)]).toEqual([false, true])
+})
+
+test('P5: an answer as long as one can be is counted to the limit', () => {
+  const long = 'ab '.repeat(50_000)
+  expect(passes({ type: 'words_max', value: 9_999 }, { answer: long })).toBe(false)
+  expect(passes({ type: 'words_max', value: 0 }, { answer: '](['.repeat(40_000) })).toBe(true)
+})
+
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 60 }),
   fc.string({
@@ -105,10 +135,10 @@ const anyText = fc.oneof(
 
 const anyCheck = fc.oneof(
   fc.record({
-    type: fc.constantFrom('contains', 'matches', 'cites', 'calls', 'calls_not'),
+    type: fc.constantFrom('contains', 'contains_not', 'matches', 'cites', 'calls', 'calls_not'),
     value: anyText,
   }),
-  fc.record({ type: fc.constantFrom('steps_max', 'cost_max'), value: fc.double() }),
+  fc.record({ type: fc.constantFrom('words_max', 'steps_max', 'cost_max'), value: fc.double() }),
   fc.record({ type: fc.constant('refuses'), value: fc.boolean() }),
   fc.record({ type: fc.constant('of_tomorrow'), value: fc.nat() }),
 ) as fc.Arbitrary<CaseCheck>

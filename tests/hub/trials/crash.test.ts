@@ -35,13 +35,16 @@ interface Known {
 async function goOn(lane: StoredLane, known: Known, happens: Event): Promise<void> {
   const { open, renew, finish, hub } = world
   if (!(await open(lane.id))) return
+  const inputs = lane.lane === 'baseline' ? 'the same' : null
   if (known.usage.length === 0) {
-    const answer = await renew(lane.id)
+    const answer = await renew(lane.id, [], { inputs })
+    // it has the result of an earlier one, of which its object may not hear
+    if (answer.kind === 'refused' && happens !== 'lost') await finish(lane.id)
     if (answer.kind !== 'renewed') return
     // it stops after its call, before anybody knows of it
     if (happens === 'dead') return
     known.usage.push(usageOf(lane.lane === 'judge' ? 5 : 10, 1))
-    if (happens === 'lost') return void (await renew(lane.id, known.usage))
+    if (happens === 'lost') return void (await renew(lane.id, known.usage, { inputs }))
   }
   const answer =
     lane.lane === 'judge'
@@ -82,7 +85,7 @@ async function play(trial: TrialId, events: Event[]): Promise<void> {
   throw new Error('the trial does not end')
 }
 
-test('P11: whatever stops in between, a trial of 30 cases pays nothing twice and loses nothing', async () => {
+test('P3 P11: whatever stops in between, a trial of 30 cases pays nothing twice and loses nothing, nor does a second one', async () => {
   const { office, createSet, startTrial, readTrial, differences, lanesOf, hub } = world
   const check = async (events: Event[]): Promise<void> => {
     await office.run('DELETE FROM trial_cases')
@@ -108,6 +111,15 @@ test('P11: whatever stops in between, a trial of 30 cases pays nothing twice and
     expect(sum).toBe(30 * (10 + 10 + 5 + 5))
     expect(trial.cost_microusd).toBe(sum)
     expect(trial.promise.cost_max_microusd).toBeGreaterThanOrEqual(sum)
+    expect(await differences()).toEqual([])
+    const second = (await startTrial(await createSet(runs.slice(0, 8)))) as TrialId
+    await play(second, events)
+    await hub.settle()
+    // of which the baselines were paid by the first
+    expect(await readTrial(second)).toMatchObject({
+      ...{ status: 'done', better: 8, open: 0, skipped: 0 },
+      ...{ reused: 8, cost_microusd: 8 * (10 + 5 + 5) },
+    })
     expect(await differences()).toEqual([])
     expect(hub.seen.logged.filter((line) => line.includes('trial'))).toEqual([])
   }

@@ -13,7 +13,9 @@ export interface StoredLane {
 }
 
 /** What a lane reports: by default an answer that costs a little. */
-export type Play = (lane: StoredLane) => Partial<LaneResult> & { cost?: number }
+export type Play = (
+  lane: StoredLane,
+) => Partial<LaneResult> & { cost?: number; inputs?: string | null }
 
 /** A hub with scout, its runs and a set of them, in which tests play what the objects of lanes do. */
 export async function createTrials() {
@@ -28,8 +30,8 @@ export async function createTrials() {
   const createSet = async (runs: string[], checks: object[] = [], note = '') => {
     const id = hub.clock.newId()
     await office.run(
-      'INSERT INTO case_sets (id, agent_id, name, created_by, created_at) VALUES (?, ?, ?, ?, 0)',
-      ...[id, scout.id, id, mira.id],
+      'INSERT INTO case_sets (id, agent_id, name, name_key, created_by, created_at) VALUES (?1, ?2, ?1, ?1, ?3, 0)',
+      ...[id, scout.id, mira.id],
     )
     for (const [at, run] of runs.entries()) {
       await office.run(
@@ -78,8 +80,13 @@ export async function createTrials() {
   /** Runs a lane from its start to its end. */
   const playLane = async (lane: StoredLane, play: Play) => {
     if (!(await open(lane.id))) return
-    const { cost = 10, ...result } = play(lane)
-    if ((await renew(lane.id)).kind !== 'renewed') return
+    const { cost = 10, inputs = null, ...result } = play(lane)
+    const answered = await renew(lane.id, [], { inputs })
+    if (answered.kind === 'refused' && answered.reason === 'lost') {
+      await finish(lane.id, [], { outcome: 'failed', answer: 'Lost.' })
+      return hub.settle()
+    }
+    if (answered.kind !== 'renewed') return
     const answer = lane.lane === 'judge' ? '{"says":"same","reason":"Alike."}' : 'We wait.'
     await finish(lane.id, [usageOf(cost, 1)], { answer, ...result })
     await hub.settle()

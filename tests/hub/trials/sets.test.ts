@@ -64,6 +64,8 @@ const endAll = () => world.office.run(`UPDATE activations SET state = 'done'`)
 
 const checks = [
   { type: 'contains', value: 'wait' },
+  { type: 'contains_not', value: 'Sorry' },
+  { type: 'words_max', value: 120 },
   { type: 'matches', value: 'we * decided' },
   { type: 'calls_not', value: 'hub_post' },
   { type: 'steps_max', value: 3 },
@@ -132,6 +134,8 @@ describe('a set', () => {
     [{ checks: [{ type: 'contains', value: '' }] }],
     [{ checks: [{ type: 'unknown', value: 'x' }] }],
     [{ checks: [{ type: 'steps_max', value: 'x' }] }],
+    [{ checks: [{ type: 'words_max', value: 1.5 }] }],
+    [{ checks: [{ type: 'contains_not', value: ' ' }] }],
     [{ checks: [{ type: 'contains', value: 'x', other: 1 }] }],
     [{ checks: Array(trialLimits.checksPerCase + 1).fill({ type: 'contains', value: 'x' }) }],
     [{ note: 'x'.repeat(trialLimits.noteCharsMax + 1) }],
@@ -152,10 +156,28 @@ describe('a set', () => {
   test('P5: has a name that no other set of the agent has, and an agent has so many', async () => {
     const { body } = await call('/agents/bee/sets', { name: 'Once' })
     expect(body.set.name).toBe('Once')
-    expect((await call('/agents/bee/sets', { name: 'Once' })).body.code).toBe('CONFLICT')
+    for (const name of ['Once', 'ONCE', ' once ']) {
+      expect((await call('/agents/bee/sets', { name })).body.code).toBe('CONFLICT')
+    }
+    expect((await call('/agents/scout/sets', { name: 'Straße  7' })).status).toBe(201)
+    expect((await call('/agents/scout/sets', { name: 'STRASSE 7' })).status).toBe(409)
     for (let count = 1; count < trialLimits.setsPerAgent; count++) await newSet('bee')
     const refused = await call('/agents/bee/sets', { name: 'One too many' })
     expect([refused.status, refused.body.code]).toEqual([409, 'CONFLICT'])
+  })
+
+  test('P5: is renamed, to a name that no other set of the agent has', async () => {
+    const [one, other] = [await newSet(), await newSet()]
+    const rename = (id: string, name: string) => call(`/sets/${id}`, { name }, 'PATCH')
+    expect((await rename(one, 'Regression')).body.set).toMatchObject({
+      id: one,
+      name: 'Regression',
+    })
+    expect((await rename(other, 'regression')).body.code).toBe('CONFLICT')
+    expect((await call(`/sets/${other}`)).body.set.name).not.toBe('regression')
+    expect((await rename(one, 'REGRESSION')).status).toBe(200)
+    expect((await call(`/sets/${one}`)).body.set.name).toBe('REGRESSION')
+    expect((await rename(one, ' ')).status).toBe(400)
   })
 
   test('P5: takes no case beyond the most that it can have', async () => {
@@ -303,6 +325,7 @@ test('P5: sets are for people who may edit the agent; nobody else learns of one'
     [`/sets/${set}/export`],
     [`/sets/${set}/cases`, { activation_id: run.id }],
     [`/sets/${set}/import`, {}],
+    [`/sets/${set}`, { name: 'Theirs' }, 'PATCH'],
     [`/cases/${id}`, { note: 'x' }, 'PATCH'],
     [`/cases/${id}`, undefined, 'DELETE'],
     [`/sets/${set}`, undefined, 'DELETE'],

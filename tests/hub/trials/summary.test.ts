@@ -34,12 +34,16 @@ const side = (answer: string, passed: boolean[] = [], incomplete: string | null 
   ({ answer, results: passed.map(result), incomplete, hasFailed: false }) satisfies ComparedSide
 
 describe('the verdict of a sample', () => {
-  test('P6: who alone passes all checks is better; equal texts that passed the same checks are the same', () => {
+  test('P6: who alone passes all checks is better; otherwise equal words are the same', () => {
     const of = (one: ComparedSide, other: ComparedSide) => compareByChecks(one, other).verdict
     expect(of(side('a', [true, false]), side('b', [true, true]))).toBe('better')
     expect(of(side('a', [true, true]), side('b', [false, true]))).toBe('worse')
     expect(of(side('a', [true]), side('a ', [true]))).toBe('same')
-    expect(of(side('a', [false, true]), side('a', [true, false]))).toBeNull()
+    expect(of(side('a', [false, true]), side('a', [true, false]))).toBe('same')
+    expect(of(side('We\n\nwait. '), side(' We wait.'))).toBe('same')
+    expect(of(side('Caf\u00e9'), side('Cafe\u0301'))).toBe('same')
+    expect(of(side('We wait.'), side('we wait.'))).toBeNull()
+    expect(of(side('wait we'), side('we wait'))).toBeNull()
     expect(of(side('a', [true]), side('b', [true]))).toBeNull()
     expect(of(side('a'), side('a'))).toBe('same')
     expect(of(side('a'), side('b'))).toBeNull()
@@ -172,7 +176,7 @@ describe('the sum of a trial', () => {
     const judged = (people: Verdict) =>
       of({ verdicts: { checks: null, judge: 'better', people }, noise: 'worse', passed: null })
     const lane = (name: CountedLane['lane'], cost: number, durationMs: number): CountedLane => ({
-      ...{ lane: name, isDone: true, costMicrousd: cost, durationMs },
+      ...{ lane: name, isDone: true, isReused: false, costMicrousd: cost, durationMs },
     })
     const cases = [
       of({ verdicts: { checks: 'same', judge: null, people: 'worse' } }),
@@ -187,6 +191,8 @@ describe('the sum of a trial', () => {
       ...Array.from({ length: 20 }, (_, at) => lane('candidate', 15, 100 - at)),
       lane('judge', 7, 1_000),
       { ...lane('candidate', 3, 9_999), isDone: false },
+      // paid for by an earlier replay
+      ...Array.from({ length: 4 }, () => ({ ...lane('baseline', 10, 10), isReused: true })),
     ]
     const found = summarizeTrial(cases, lanes, { runsMonth: 100, isPriced: true })
     expect(found).toMatchObject({
@@ -196,6 +202,7 @@ describe('the sum of a trial', () => {
         candidate: { samples: 4, of: 4, allSamples: 2, cases: 2 },
       },
       costMicrousd: 200 + 300 + 7 + 3,
+      reused: 4,
       costMonthMicrousd: { baseline: 1_000, candidate: 1_500 },
       durationMs: { baseline: { p50: 10, p95: 19 }, candidate: { p50: 90, p95: 99 } },
       toolErrors: { baseline: 12, candidate: 0 },

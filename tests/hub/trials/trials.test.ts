@@ -211,7 +211,10 @@ describe('a trial', () => {
       expect(again.body.case).toEqual(body.case)
       expect(body.case).toMatchObject({ left, note: 'It should name the day.' })
       expect([body.case.first, body.case.second].sort()).toEqual(['We start.', 'We wait.'])
-      orders.add(body.case.first)
+      // each person has an order of their own: with two of them all twelve are one only by rare chance
+      const path = `/trials/${id}/blind?case=${body.case.id}`
+      const theirs = await hub.call(path, { key: adminKey })
+      orders.add(body.case.first).add(theirs.body.case.first)
       const isFirst = body.case.first === 'We start.'
       const saved = await hub.call(`/trials/${id}/cases/${body.case.id}/verdict`, {
         key: mira.key,
@@ -227,6 +230,33 @@ describe('a trial', () => {
       by: 'people',
       verdicts: { checks: null, people: 'better' },
     })
+  })
+
+  test('P6: answers with the same words are the same, and nobody is asked about them', async () => {
+    const { hub, mira, createSet, startTrial, playTrial, readTrial } = world
+    const id = await startTrial(await createSet(idsOf(2)))
+    await playTrial(id, answering('We wait.', 'We\n\nwait. '))
+    const trial = await readTrial(id)
+    expect(trial).toMatchObject({ same: 2, waiting: 0 })
+    expect((await hub.call(`/trials/${id}/blind`, { key: mira.key })).body.case).toBeNull()
+    const [{ id: caseId }] = trial.cases
+    const { body } = await hub.call(`/trials/${id}/blind?case=${caseId}`, { key: mira.key })
+    expect(body.case).toMatchObject({ is_same: true, left: 0 })
+    const refused = await hub.call(`/trials/${id}/cases/${caseId}/verdict`, {
+      ...{ key: mira.key, body: { says: 'first' } },
+    })
+    expect([refused.status, refused.body.code]).toEqual([409, 'CONFLICT'])
+    expect(await readTrial(id)).toMatchObject({ same: 2, better: 0, worse: 0 })
+  })
+
+  test('P6: the list of the trials of a set says what each found', async () => {
+    const { hub, mira, createSet, startTrial, playTrial } = world
+    const set = await createSet(idsOf(2), [{ type: 'contains_not', value: 'Sorry' }])
+    const list = async () => (await hub.call(`/sets/${set}/trials`, { key: mira.key })).body.trials
+    const id = await startTrial(set)
+    expect(await list()).toMatchObject([{ id, better: 0, worse: 0, same: 0, waiting: 0 }])
+    await playTrial(id, answering('We wait.', 'SORRY.'))
+    expect(await list()).toMatchObject([{ id, status: 'done', worse: 2, same: 0, cannot_tell: 0 }])
   })
 
   test('P6 P9: people compare the first samples that differ', async () => {
@@ -449,6 +479,19 @@ describe('who may try', () => {
       { is_visible: false, reason: null, candidate: { incomplete: null } },
     ])
     expect(JSON.stringify(trial)).not.toMatch(/heron|From the/)
+  })
+
+  test('P8: trials that start at once are no more than an account may have open', async () => {
+    const { start, createSet, office } = world
+    const set = await createSet(idsOf(1))
+    const count = trialLimits.perAccountMax
+    const answers = await Promise.all(Array.from({ length: 2 * count }, () => start(set)))
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 202)).toHaveLength(count)
+    expect(statuses.filter((status) => status === 409)).toHaveLength(count)
+    const refused = answers.find(({ status }) => status === 409)
+    expect(refused?.body.error).toContain(`You have ${count}`)
+    expect(await office.all('SELECT id FROM trials WHERE finished_at IS NULL')).toHaveLength(count)
   })
 
   test('P6: what cannot start is refused with the reason', async () => {

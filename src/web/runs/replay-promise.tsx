@@ -1,3 +1,4 @@
+import type { FC } from 'hono/jsx'
 import { formatPayers } from '../../hub/budgets/usage-view'
 import type { ReplayPromise } from '../../hub/replays/actions'
 import { formatCount, formatMoney } from '../../shared/format'
@@ -24,6 +25,17 @@ export function describePromise(
   const payers = [...left, ...(others === '' ? [] : [others])].join(', ')
   return payers === '' ? whole : `${whole} Budgets that pay: ${payers}.`
 }
+
+/** Says what a trial of a change of the prompt cannot show. */
+export const OfflineNote: FC = () => (
+  <p class="note up3">
+    The built-in offline model answers by rules and follows no instructions: a change of the prompt
+    does not change its answers.{' '}
+    <a class="ul" href="/models">
+      Add a model
+    </a>
+  </p>
+)
 
 /** Says how often something runs. */
 export const formatTimes = (count: number): string => (count === 1 ? 'once' : `${count} times`)
