@@ -95,7 +95,11 @@ async function loadSearch(directory) {
         export { requestReader } from '${root}src/hub/viewers/reader'`,
       resolveDir: root,
     },
-    ...{ bundle: true, format: 'esm', platform: 'node', outfile, logLevel: 'error' },
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    outfile,
+    logLevel: 'error',
   })
   return import(outfile)
 }
@@ -175,9 +179,15 @@ function hasPosts(file) {
 
 function runSearch(db, { selectHits, hitTypes, readSearchTerms, requestReader }, text, match) {
   const statement = selectHits({
-    ...{ reader: requestReader(null, 0), terms: readSearchTerms(text, match), types: hitTypes },
-    ...{ community: null, author: null, exceptPostId: null, demoteQuestionsFor: null },
-    ...{ limit: 10, offset: 0 },
+    reader: requestReader(null, 0),
+    terms: readSearchTerms(text, match),
+    types: hitTypes,
+    community: null,
+    author: null,
+    exceptPostId: null,
+    demoteQuestionsFor: null,
+    limit: 10,
+    offset: 0,
   })
   const { sql, params } = statement.compile()
   const values = params.map((value) => (typeof value === 'boolean' ? Number(value) : value))

@@ -3,8 +3,17 @@
 
 /** Shown at the beginning of a line, or of no use to who looks on. */
 const quiet = [
-  ...['at', 'level', 'message', 'agent', 'activation', 'session', 'step'],
-  ...['definition_version', 'iterations', 'plan_progress', 'is_retryable'],
+  'at',
+  'level',
+  'message',
+  'agent',
+  'activation',
+  'session',
+  'step',
+  'definition_version',
+  'iterations',
+  'plan_progress',
+  'is_retryable',
 ]
 
 /** The runtime's notes for those who run it for many customers, such as of an alarm that a restart has delayed. */

@@ -108,14 +108,29 @@ export function composeApp(bindings: Env) {
   const lane = new RecoveryLane(clock)
   const replays = createReplayRunner(env.REPLAYS, { settings, models })
   const agents = createAgents(env, settings, {
-    ...{ definitions, models, registry, tools, readConnections, lane, replays },
+    definitions,
+    models,
+    registry,
+    tools,
+    readConnections,
+    lane,
+    replays,
     refreshTools: outside.catalogue.refreshToLatest,
   })
   const scheduler = createSchedulerApi(env.SCHEDULER)
   const shared = {
-    ...{ settings, clock, agents, scheduler, live, push: outside.push, tools, log },
+    settings,
+    clock,
+    agents,
+    scheduler,
+    live,
+    push: outside.push,
+    tools,
+    log,
     models: outside.modelStore,
-    ...{ triggerSecrets: outside.triggerSecrets, webhooks: outside.webhooks, mail: outside.mail },
+    triggerSecrets: outside.triggerSecrets,
+    webhooks: outside.webhooks,
+    mail: outside.mail,
     connected: outside.accounts,
     archive: createArchiveStore(env.FILES),
     media: createMediaStore(env.FILES),
@@ -141,7 +156,10 @@ export function composeApp(bindings: Env) {
     moduleRoutes: adminRoutes,
     pages: (root, routes) =>
       registerPages(root, routes, {
-        ...{ toolAdmin, modelAdmin, accounts: outside.accounts, docs: env.DOCS },
+        toolAdmin,
+        modelAdmin,
+        accounts: outside.accounts,
+        docs: env.DOCS,
       }),
     mounts: createMounts(env, {
       ...outside,
@@ -157,8 +175,15 @@ export function composeApp(bindings: Env) {
     }),
   })
   const agentDeps = createAgentDeps(settings, {
-    ...{ hub, tools: gateway, models, runners: createRunnerApi(env.RUNNERS), definitions },
-    ...{ log, redact, patches: createPatchStore(env.FILES), lane },
+    hub,
+    tools: gateway,
+    models,
+    runners: createRunnerApi(env.RUNNERS),
+    definitions,
+    log,
+    redact,
+    patches: createPatchStore(env.FILES),
+    lane,
     media: createMediaStore(env.FILES),
     wakeAgents: createReliableWaker(env, scheduler, settings.ROOKERY_MAX_CONCURRENT),
   })
@@ -199,7 +224,9 @@ const createAgentDeps = (
 ): AgentDeps => ({
   ...deps,
   hooks: createHookRunner(hooks, {
-    ...{ redact, now: systemClock.now, report: reportHook(deps.log) },
+    redact,
+    now: systemClock.now,
+    report: reportHook(deps.log),
   }),
   clock: systemClock,
   hubName: settings.ROOKERY_NAME,
@@ -222,7 +249,9 @@ function createReplayDeps({
   return {
     ...deps,
     hooks: createHookRunner(pure, {
-      ...{ redact, now: systemClock.now, report: reportHook(deps.agent.log) },
+      redact,
+      now: systemClock.now,
+      report: reportHook(deps.agent.log),
     }),
     listImpureHooks: (switches) => listImpureHooks(hooks, switches),
   }
@@ -333,8 +362,15 @@ function createMounts(
   const forms = createCredentialForms({ ...deps, reportFailure })
   const callback = createConnectCallback({ ...deps, reportFailure })
   return mountModules({
-    ...{ mcp, git, models: deps.models, admin, adminRoutes, forms, formPaths: credentialFormPaths },
-    ...{ callback, callbackPath: connectCallbackPath },
+    mcp,
+    git,
+    models: deps.models,
+    admin,
+    adminRoutes,
+    forms,
+    formPaths: credentialFormPaths,
+    callback,
+    callbackPath: connectCallbackPath,
   })
 }
 
@@ -407,11 +443,13 @@ function createOutside(env: Env & { MACHINE?: Fetcher; AI?: AiBinding }, setting
   const readers = { cipher, readVariable: readSecret, known, resolve }
   return {
     db: base.db,
-    ...{ isPrivateAllowed: base.isPrivateAllowed, ...linkage },
+    isPrivateAllowed: base.isPrivateAllowed,
+    ...linkage,
     vault,
     known,
     ...createModelKeys(settings, {
-      ...{ ...base, ...readers },
+      ...base,
+      ...readers,
       canReachPrivate: createPrivateRule({ ...base, isOwnMachine: isOwn }),
       ai: env.AI,
       searchMachine: isOwn ? () => readMachine(env, 'models') : undefined,
@@ -422,7 +460,8 @@ function createOutside(env: Env & { MACHINE?: Fetcher; AI?: AiBinding }, setting
     toolTimeoutMs,
     registry: createToolRegistry(namedServers, catalogue),
     services: createServices({
-      ...{ ...base, canReachPrivate: createPrivateRule({ ...base, isOwnMachine: false }) },
+      ...base,
+      canReachPrivate: createPrivateRule({ ...base, isOwnMachine: false }),
       bindCredentials: vault.bind,
     }),
     push: createPushSender({
@@ -479,7 +518,8 @@ function createModelKeys(
   const modelStore = createModelStore(addresses, deps.ai !== undefined)
   const admin = { ...deps, addresses, vault, services, access: modelAccess, store: modelStore }
   return {
-    ...{ modelStore, modelAccess },
+    modelStore,
+    modelAccess,
     createModelAdmin: (hub: Parameters<typeof createModelAdmin>[1]) => createModelAdmin(admin, hub),
   }
 }

@@ -93,7 +93,9 @@ function toFailure(error: unknown): Failure {
       exit,
       lines: [message, ...(hint ? [hint] : []), ...listDetails(details)],
       json: {
-        ...{ error: message, code: exit.toUpperCase(), hint },
+        error: message,
+        code: exit.toUpperCase(),
+        hint,
         ...(details.length > 0 && { details }),
       },
     }

@@ -107,7 +107,8 @@ async function askNow(context: CommandContext): Promise<Asked> {
   const thread = textOf(context, 'thread')
   if (community && thread) throw new CommandError('usage', 'Give --in or --thread, not both.')
   const question = {
-    ...{ agent, text },
+    agent,
+    text,
     ...(community && { community }),
     ...(thread && { postId: toPostId(thread) }),
   }

@@ -75,8 +75,16 @@ export async function playCase(program: InstalledProgram, each: Case): Promise<P
   let log = ''
   const startedAt = Date.now()
   const runner = startRunnerProcess({
-    ...{ hub: hub.url, key, name: 'matrix', labels: [], slots: 1, folder, once: true },
-    ...{ programs: [program], hasSandbox: true, version: '0' },
+    hub: hub.url,
+    key,
+    name: 'matrix',
+    labels: [],
+    slots: 1,
+    folder,
+    once: true,
+    programs: [program],
+    hasSandbox: true,
+    version: '0',
   })
   runner.stderr?.on('data', (text) => {
     log += text

@@ -19,10 +19,14 @@ export const aider: Profile = {
     return {
       command: [
         join(programFolder, 'bin/aider'),
-        ...['--model', `${isOpenAi ? 'openai' : 'anthropic'}/${order.model.name}`],
-        ...['--message-file', join(temp, 'aider-task.md')],
-        ...['--chat-history-file', join(temp, aiderFiles.history)],
-        ...['--analytics-log', join(temp, aiderFiles.analytics)],
+        '--model',
+        `${isOpenAi ? 'openai' : 'anthropic'}/${order.model.name}`,
+        '--message-file',
+        join(temp, 'aider-task.md'),
+        '--chat-history-file',
+        join(temp, aiderFiles.history),
+        '--analytics-log',
+        join(temp, aiderFiles.analytics),
         '--yes-always',
         '--no-stream',
         '--no-pretty',

@@ -67,7 +67,11 @@ async function layBait(base: string) {
   ]
   const written = writable.map((path) => join(path, mark))
   const facts: Bait = {
-    ...{ folder, secrets, written, mark, sockets },
+    folder,
+    secrets,
+    written,
+    mark,
+    sockets,
     relay: urlOf(relay),
     other: urlOf(other),
   }
@@ -118,8 +122,12 @@ async function runProbe(base: string, bait: Bait): Promise<string[]> {
   const child = startInSandbox(
     [process.execPath, probe, JSON.stringify(bait)],
     {
-      ...{ folder, home: folder, temp: folder, cwd: folder },
-      ...{ readable: [probe], relay: new URL(relay).host },
+      folder,
+      home: folder,
+      temp: folder,
+      cwd: folder,
+      readable: [probe],
+      relay: new URL(relay).host,
     },
     { env: { PATH: '/usr/local/bin:/usr/bin:/bin' }, settingsFile: join(base, 'settings.json') },
   )

@@ -184,7 +184,11 @@ class Attempt {
       ? startInSandbox(
           launch.command,
           {
-            ...{ folder, home, temp, cwd: work, relay: relay.address },
+            folder,
+            home,
+            temp,
+            cwd: work,
+            relay: relay.address,
             readable: [program.folder, ...(this.#workspace?.readable ?? [])],
           },
           { env, settingsFile: join(runFolder, 'sandbox.json') },

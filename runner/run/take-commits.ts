@@ -36,8 +36,12 @@ export async function takeCommits(facts: CommitFacts): Promise<string> {
   const child = startInSandbox(
     ['sh', '-c', script, 'commit', start, isProgramWaiting ? 'waits' : 'ended', agent],
     {
-      ...{ folder: place.folder, home: place.temp, temp: place.temp, cwd: place.work },
-      ...{ readable: facts.readable, relay: null },
+      folder: place.folder,
+      home: place.temp,
+      temp: place.temp,
+      cwd: place.work,
+      readable: facts.readable,
+      relay: null,
     },
     {
       env: { ...plainGitEnv, PATH: process.env.PATH ?? '', [markerName]: marker },

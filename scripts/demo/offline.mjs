@@ -26,7 +26,10 @@ export async function createOfflineAnswers() {
   )
   const { outputFiles } = await build({
     entryPoints: [join(root, 'src/agents/models/offline/offline-model.ts')],
-    ...{ bundle: true, format: 'esm', write: false, logLevel: 'silent' },
+    bundle: true,
+    format: 'esm',
+    write: false,
+    logLevel: 'silent',
   })
   const code = Buffer.from(outputFiles[0].contents).toString('base64')
   const { createOfflineModel } = await import(`data:text/javascript;base64,${code}`)
@@ -35,10 +38,12 @@ export async function createOfflineAnswers() {
     const result = await model.call({
       messages: toMessages(request.messages ?? []),
       tools: (request.tools ?? []).map(({ function: tool }) => ({
-        ...{ name: tool.name, description: tool.description ?? '' },
+        name: tool.name,
+        description: tool.description ?? '',
         inputSchema: tool.parameters ?? {},
       })),
-      ...{ maxOutputTokens: model.outputTokensMax, signal: new AbortController().signal },
+      maxOutputTokens: model.outputTokensMax,
+      signal: new AbortController().signal,
     })
     const { text, calls } = result.answer
     return calls.length > 0

@@ -31,7 +31,8 @@ interface Stored {
 
 const stateOf = (name: string, { done }: Stored): LoopState => ({
   ...initialState,
-  ...{ phase: 'reasoning', activationId: name as LoopState['activationId'] },
+  phase: 'reasoning',
+  activationId: name as LoopState['activationId'],
   pending: [{ id: done + 1, type: 'call_model', mustRenew: false }],
 })
 

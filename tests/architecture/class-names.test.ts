@@ -8,8 +8,13 @@ const sources = import.meta.glob<string>('../../src/**/*.{ts,tsx,js}', {
 
 /** Names of errors that standards give, and names that a class or package writes as a text. */
 const written = [
-  ...['AbortError', 'TimeoutError', 'NotAllowedError', 'InvalidStateError'],
-  ...['AI_InvalidResponseDataError', 'AI_JSONParseError', 'AI_TypeValidationError'],
+  'AbortError',
+  'TimeoutError',
+  'NotAllowedError',
+  'InvalidStateError',
+  'AI_InvalidResponseDataError',
+  'AI_JSONParseError',
+  'AI_TypeValidationError',
 ]
 const ownName = /override readonly name = '\w+'/
 const nameOfError = /['"](?:\w+_)?[A-Z]\w*(?:Error|Exception|Fault)['"]/g

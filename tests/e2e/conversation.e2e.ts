@@ -63,8 +63,10 @@ const answersOfRobin: FakeAnswer[] = [
 beforeAll(async () => {
   model = await startFakeModelServer()
   hub = await startHubForBrowser({
-    ...{ OPENAI_COMPATIBLE_API_KEY: 'test-key', ROOKERY_ALLOW_PRIVATE_SERVICES: 'true' },
-    ...{ OPENAI_API_KEY: 'test-key', OPENAI_BASE_URL: `${model.url}/s/robin/v1` },
+    OPENAI_COMPATIBLE_API_KEY: 'test-key',
+    ROOKERY_ALLOW_PRIVATE_SERVICES: 'true',
+    OPENAI_API_KEY: 'test-key',
+    OPENAI_BASE_URL: `${model.url}/s/robin/v1`,
   })
   browser = await launchBrowser()
   model.setScript('robin', { answers: answersOfRobin })

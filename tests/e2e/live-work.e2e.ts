@@ -308,7 +308,10 @@ test('L22: the client follows a run in a page of the hub, over a socket with the
   await createAgent('diver', [{ text: words, pieceMs: 20, pieceChars: 20 }])
   const { outputFiles } = await build({
     entryPoints: [`${import.meta.dirname}/../../client/index.ts`],
-    ...{ bundle: true, write: false, format: 'iife', globalName: 'rookery' },
+    bundle: true,
+    write: false,
+    format: 'iife',
+    globalName: 'rookery',
   })
   const { context, page, errors } = await open()
   const seen = await page.evaluate<{

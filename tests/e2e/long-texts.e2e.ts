@@ -35,20 +35,28 @@ async function fill(): Promise<string[]> {
   const call = <Body>(method: string, path: string, body?: unknown) =>
     callApi<Body>(hub, method, path, body)
   await call('POST', '/accounts', {
-    ...{ name, kind: 'human', display_name: 'W'.repeat(60), description: word },
+    name,
+    kind: 'human',
+    display_name: 'W'.repeat(60),
+    description: word,
   })
   const community = 'c'.repeat(32)
   await call('POST', '/communities', {
-    ...{ name: community, display_name: word.slice(0, 100), description: word },
+    name: community,
+    display_name: word.slice(0, 100),
+    description: word,
   })
   const title = word.slice(0, 290)
   const { post } = await call<{ post: { id: string } }>('POST', '/posts', {
-    ...{ community, title, content: `@scout ${quotes.join('')}\n\n${lists.join('\n')}` },
+    community,
+    title,
+    content: `@scout ${quotes.join('')}\n\n${lists.join('\n')}`,
   })
   let parent: string | null = null
   for (let depth = 0; depth < 10; depth++) {
     const made: { comment: { id: string } } = await call('POST', `/posts/${post.id}/comments`, {
-      ...{ content: `@${name} ${word}\n\n${quotes.join('')}`, parent_id: parent },
+      content: `@${name} ${word}\n\n${quotes.join('')}`,
+      parent_id: parent,
     })
     parent = made.comment.id
   }
@@ -62,12 +70,35 @@ async function fill(): Promise<string[]> {
   await call('POST', `/accounts/${name}/bans`, { kind: 'mute', reason: word })
   await call('POST', '/me/keys', { label: 'k'.repeat(100) })
   return [
-    ...['/', '/?sort=new', '/?sort=top', '/m', `/m/${community}`, `/m/${community}/settings`],
-    ...[`/p/${post.id}`, `/p/${post.id}?reply_to=${parent}`, `/p/${post.id}/edit`],
-    ...[`/p/${post.id}/report`, `/a/${name}`, '/a/admin', '/a/scout', '/agents', '/inbox', '/dm'],
-    ...[`/search?q=${word.slice(0, 200)}`, '/search?q=agents', '/admin/people'],
-    ...[`/admin/people/${name}`, '/admin/log', '/moderation', `/moderation/log/${community}`],
-    ...['/runs', '/scheduler', '/audit', '/approvals', '/settings/keys', '/settings'],
+    '/',
+    '/?sort=new',
+    '/?sort=top',
+    '/m',
+    `/m/${community}`,
+    `/m/${community}/settings`,
+    `/p/${post.id}`,
+    `/p/${post.id}?reply_to=${parent}`,
+    `/p/${post.id}/edit`,
+    `/p/${post.id}/report`,
+    `/a/${name}`,
+    '/a/admin',
+    '/a/scout',
+    '/agents',
+    '/inbox',
+    '/dm',
+    `/search?q=${word.slice(0, 200)}`,
+    '/search?q=agents',
+    '/admin/people',
+    `/admin/people/${name}`,
+    '/admin/log',
+    '/moderation',
+    `/moderation/log/${community}`,
+    '/runs',
+    '/scheduler',
+    '/audit',
+    '/approvals',
+    '/settings/keys',
+    '/settings',
   ]
 }
 

@@ -35,7 +35,9 @@ beforeAll(async () => {
   ;({ context, page, errors } = opened)
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const { post } = await callApi<{ post: { id: string } }>(hub, 'POST', '/posts', {
-    ...{ community: 'general', title: 'Texts', content },
+    community: 'general',
+    title: 'Texts',
+    content,
   })
   path = `${hub.url}/p/${post.id}`
 })

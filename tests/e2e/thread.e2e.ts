@@ -358,7 +358,8 @@ test('what arrives in the inbox appears in the header and the title of an open p
   const count = page.locator('[data-unread]')
   const before = Number(await count.textContent())
   const { account } = await callApi<{ account: { api_key: string } }>(hub, 'POST', '/accounts', {
-    ...{ name: 'greta', kind: 'human' },
+    name: 'greta',
+    kind: 'human',
   })
   const response = await fetch(`${hub.url}/api/v1/posts`, {
     method: 'POST',
@@ -380,7 +381,8 @@ test('a thread that is open takes its items off the count in header and title, a
   // Without the regular look at the inbox.
   await page.addInitScript('globalThis.setInterval = () => 0')
   const { account } = await callApi<{ account: { api_key: string } }>(hub, 'POST', '/accounts', {
-    ...{ name: 'hilda', kind: 'human' },
+    name: 'hilda',
+    kind: 'human',
   })
   const say = async (path: string, body: object) => {
     const response = await fetch(`${hub.url}/api/v1${path}`, {

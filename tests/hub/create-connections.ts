@@ -7,6 +7,9 @@ import type { Clock } from '../../src/shared/ids'
 /** Creates the store of connected accounts on the database of a test. */
 export const createConnections = (clock: Clock, vaultKey: string) =>
   createConnectedAccounts({
-    ...{ db: createDb(env.DB), clock, cipher: createCipher([vaultKey]) },
-    ...{ isPrivateAllowed: false, hubName: 'Test' },
+    db: createDb(env.DB),
+    clock,
+    cipher: createCipher([vaultKey]),
+    isPrivateAllowed: false,
+    hubName: 'Test',
   })

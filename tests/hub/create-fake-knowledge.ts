@@ -12,7 +12,9 @@ export function createFakeKnowledge() {
       views.push(view)
       const { facts, files, ...more } = pageMemory(stored, page)
       return {
-        ...{ ...more, tasks: [], sessions: [] },
+        ...more,
+        tasks: [],
+        sessions: [],
         facts: facts.map((fact) => ({ ...fact, ...known })),
         files: files.map((file) => ({ ...file, ...known })),
       }

@@ -228,7 +228,9 @@ export function createTestHub(given: Record<string, string> = {}) {
   const deps: HubDeps = {
     pages: (app, routes) =>
       registerPages(app, routes, {
-        ...{ toolAdmin: noToolAdmin, modelAdmin: noModelAdmin, accounts: noAccounts },
+        toolAdmin: noToolAdmin,
+        modelAdmin: noModelAdmin,
+        accounts: noAccounts,
         docs: deployed.DOCS,
       }),
     archive: {
@@ -337,19 +339,17 @@ export function createTestHub(given: Record<string, string> = {}) {
     await extendBudgetWindows(db, await run(db, findExpiringBudgets(now)), now)
   }
   return {
-    ...{
-      app,
-      context,
-      settle,
-      call,
-      fetch: fetchHub,
-      request,
-      join,
-      host,
-      createWindows,
-      seen,
-      clock,
-    },
+    app,
+    context,
+    settle,
+    call,
+    fetch: fetchHub,
+    request,
+    join,
+    host,
+    createWindows,
+    seen,
+    clock,
   }
 }
 

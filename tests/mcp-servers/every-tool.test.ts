@@ -44,7 +44,11 @@ const rightArguments: Record<string, unknown> = {
   github_list_pull_requests: { owner: 'acme', repo: 'tools' },
   github_get_pull_request: { owner: 'acme', repo: 'tools', number: 2 },
   github_create_pull_request: {
-    ...{ owner: 'acme', repo: 'tools', title: 'Better', head: 'topic', base: 'main' },
+    owner: 'acme',
+    repo: 'tools',
+    title: 'Better',
+    head: 'topic',
+    base: 'main',
   },
   postgres_query: { database: 'main', sql: 'SELECT 1' },
   postgres_execute: { database: 'main', sql: 'SELECT 1' },
@@ -260,10 +264,13 @@ describe('every registered tool', () => {
         { isError: result.isError, at: result.asOf?.at, not: result.notAsOf },
         result.text,
       ).toEqual({
-        ...{ isError: !answers, at: answers ? at : undefined, not: answers ? undefined : kind },
+        isError: !answers,
+        at: answers ? at : undefined,
+        not: answers ? undefined : kind,
       })
       expect(made.calls.map(({ method }) => method)).toEqual([
-        ...['readAuthorization', ...(answersAsOf.get(name) ?? [])],
+        'readAuthorization',
+        ...(answersAsOf.get(name) ?? []),
       ])
       expect(
         made.calls.filter(({ args }) => JSON.stringify(args).includes(`"at":${at}`)),

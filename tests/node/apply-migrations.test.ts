@@ -31,7 +31,11 @@ test('a migration that fails changes nothing, and the runtime that migrates serv
     const runtime = { resourcePersistencePath: dataDir, cf: false as const, port: 0 }
     const d1Databases = { DB: '00000000-0000-0000-0000-000000000000' }
     options = convertV4MiniflareOptions({
-      ...{ ...runtime, name: 'test', modules: true, script, d1Databases },
+      ...runtime,
+      name: 'test',
+      modules: true,
+      script,
+      d1Databases,
       compatibilityDate: '2026-06-11',
     })
     return options

@@ -57,8 +57,17 @@ function startRunner(name: string) {
   const path = fileURLToPath(new URL('../support/runner-process.ts', import.meta.url))
   const programs = [{ type: 'claude-code', version: '1.2.3', folder: programFolder }]
   const options = {
-    ...{ hub: line.url, key: runnerKey, name, labels: ['linux'], slots: 2, once: false },
-    ...{ folder: join(folder, name), programs, hasSandbox: false, version: '0.1.0', retryMs: 100 },
+    hub: line.url,
+    key: runnerKey,
+    name,
+    labels: ['linux'],
+    slots: 2,
+    once: false,
+    folder: join(folder, name),
+    programs,
+    hasSandbox: false,
+    version: '0.1.0',
+    retryMs: 100,
   }
   const child = spawn(process.execPath, [path, JSON.stringify(options)], {
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -184,8 +184,10 @@ describe('rookery', () => {
     writeFileSync(join(agent, 'system-prompt.md'), 'You answer in verse.')
     const differs = await rookery(['agents', 'diff', agent], asAdmin)
     expect(differs.answer().lines).toEqual([
-      ...['--- system-prompt.md', '@@ line 1 @@'],
-      ...['-You answer with links.', '+You answer in verse.'],
+      '--- system-prompt.md',
+      '@@ line 1 @@',
+      '-You answer with links.',
+      '+You answer in verse.',
     ])
     expect(differs.code).toBe(7)
     const copy = join(folder, 'copy')
@@ -202,7 +204,8 @@ describe('rookery', () => {
     }
     const changed = { ...theirs, 'system-prompt.md': 'You answer in haiku.' }
     await admin.call('PUT /agents/:name/definition', {
-      ...{ params: { name: 'finch' }, body: { files: changed } },
+      params: { name: 'finch' },
+      body: { files: changed },
     })
     const refused = await rookery(['agents', 'push', agent], asAdmin)
     expect(refused.code).toBe(1)

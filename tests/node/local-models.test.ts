@@ -183,7 +183,8 @@ async function startSearchingHub(port: number, env: Record<string, string> = {})
   folders.push(stateDir)
   const searched = { count: 0 }
   const hub = await startHub({
-    ...{ stateDir, env: { ROOKERY_LOG_LEVEL: 'error', ...env } },
+    stateDir,
+    env: { ROOKERY_LOG_LEVEL: 'error', ...env },
     findModels: () => {
       searched.count++
       return find({ name: 'Ollama', port })

@@ -135,7 +135,9 @@ async function write(hub: Hub): Promise<void> {
     keys[name] = body.account.api_key
   }
   const { body: registered } = await admin('POST', '/accounts', {
-    ...{ name: 'chief', kind: 'human', role: 'admin' },
+    name: 'chief',
+    kind: 'human',
+    role: 'admin',
   })
   chief = registered.account.api_key
   const { mira = '', piet = '' } = keys
@@ -170,12 +172,27 @@ async function write(hub: Hub): Promise<void> {
   const { body: runs } = await admin('GET', '/activations')
   const run: string = runs.activations[0].id
   paths = [
-    ...['/agents', '/communities', '/posts?sort=new', '/posts?sort=top', '/feed', '/me'],
+    '/agents',
+    '/communities',
+    '/posts?sort=new',
+    '/posts?sort=top',
+    '/feed',
+    '/me',
     ...posts.flatMap((id) => [`/posts/${id}`, `/posts/${id}/comments`]),
     ...['plums', 'quotes', 'lines', 'scout', 'orchard'].map((q) => `/search?q=${q}&limit=50`),
-    ...['/conversations', '/conversations/requests', '/activations', `/activations/${run}`],
-    ...['/audit', '/budgets', '/credentials', '/agents/scout/definition', '/agents/scout/sessions'],
-    ...['/accounts/mira', '/me/keys', '/me', '/inbox'],
+    '/conversations',
+    '/conversations/requests',
+    '/activations',
+    `/activations/${run}`,
+    '/audit',
+    '/budgets',
+    '/credentials',
+    '/agents/scout/definition',
+    '/agents/scout/sessions',
+    '/accounts/mira',
+    '/me/keys',
+    '/me',
+    '/inbox',
   ]
 }
 

@@ -213,8 +213,14 @@ test.each([
 
 test('a terminal shows time, level and a sentence; where a program reads, a line stays JSON', () => {
   const line = JSON.stringify({
-    ...{ at: '2026-01-01T00:00:00.000Z', level: 'warn', message: 'model call failed' },
-    ...{ agent: 'scout', activation: '01a2', step: 1, code: 'NETWORK', is_retryable: true },
+    at: '2026-01-01T00:00:00.000Z',
+    level: 'warn',
+    message: 'model call failed',
+    agent: 'scout',
+    activation: '01a2',
+    step: 1,
+    code: 'NETWORK',
+    is_retryable: true,
   })
   expect(describeLogLine(line, false)).toBe(line)
   expect(describeLogLine(line, true)).toMatch(

@@ -58,13 +58,24 @@ const trialOf = (cases: TrialCase[], fields: Partial<Trial> = {}): Trial => {
     created_at: '2026-03-01T10:00:00.000Z',
     finished_at: null,
     promise: { cases: cases.length, cost_max_microusd: 900, budget: 'replay' },
-    ...{ better: count('better'), worse: count('worse'), same: count('same') },
-    ...{ cannot_tell: count('cannot_tell'), waiting: count(null), open: 0 },
+    better: count('better'),
+    worse: count('worse'),
+    same: count('same'),
+    cannot_tell: count('cannot_tell'),
+    waiting: count(null),
+    open: 0,
     skipped: cases.filter(({ state }) => state === 'skipped').length,
-    ...{ interval: null, noise: 0, claim: 'same', reason: 'No case differs.' },
+    interval: null,
+    noise: 0,
+    claim: 'same',
+    reason: 'No case differs.',
     passed: both({ samples: 0, of: 0, all_samples: 0, cases: 0 }),
-    ...{ cost_microusd: 120, reused: 0, cost_month_microusd: null },
-    ...{ duration_ms: both({ p50: 0, p95: 0 }), tool_errors: both(0), agreement: null },
+    cost_microusd: 120,
+    reused: 0,
+    cost_month_microusd: null,
+    duration_ms: both({ p50: 0, p95: 0 }),
+    tool_errors: both(0),
+    agreement: null,
     cases,
     ...fields,
   }
@@ -126,12 +137,15 @@ test('P6: a trial of a folder is started on the set, followed to its end and pri
   const { code, answer: printed } = await rookery('--repeats', '3')
   expect(seen.map(({ path }) => path)).toEqual([
     'POST /sets/set-1/trials',
-    ...['GET /trials/trial-1', 'GET /trials/trial-1'],
+    'GET /trials/trial-1',
+    'GET /trials/trial-1',
   ])
   const files = { 'config.yaml': 'name: scout\n', 'system-prompt.md': 'You are scout.' }
   expect(seen[0]?.body).toEqual({ files, repeats: 3 })
   expect(printed()).toMatchObject({
-    ...{ same: 1, worse: 0, link: `${url}/trials/trial-1` },
+    same: 1,
+    worse: 0,
+    link: `${url}/trials/trial-1`,
     cases: [{ question: 'When do we launch?', verdict: 'same', by: 'checks' }],
   })
   expect(code).toBe(0)
@@ -203,7 +217,8 @@ const parser = new XMLParser({
 test('P6: the report is the XML of JUnit, with a test for each case, whatever its words are', async () => {
   const words = '</failure><b a="1">&amp; \u0000\u001b[31m \ud800 ]]> "x"\ntwo'
   const results = (detail: string) => ({
-    ...{ observed: [[]], baseline: [[{ has_passed: true, detail: '' }]] },
+    observed: [[]],
+    baseline: [[{ has_passed: true, detail: '' }]],
     candidate: [[{ has_passed: true, detail: '' }], [{ has_passed: false, detail }]],
   })
   const ran = { answer: '', steps: 1, tokens: 1, cost_microusd: 1, incomplete: null }
@@ -220,12 +235,19 @@ test('P6: the report is the XML of JUnit, with a test for each case, whatever it
   const { testsuites } = parser.parse(xml)
   const { testcase, ...suite } = testsuites.testsuite
   expect(suite).toEqual({
-    ...{ name: 'scout/launch', tests: '4', failures: '1', errors: '0', skipped: '2' },
-    ...{ time: '1.500', timestamp: '2026-03-01T10:00:00' },
+    name: 'scout/launch',
+    tests: '4',
+    failures: '1',
+    errors: '0',
+    skipped: '2',
+    time: '1.500',
+    timestamp: '2026-03-01T10:00:00',
   })
   const [same, worse, skipped, waiting] = testcase
   expect(same).toEqual({
-    ...{ name: '1. When do we launch?', classname: 'scout/launch', time: '1.500' },
+    name: '1. When do we launch?',
+    classname: 'scout/launch',
+    time: '1.500',
   })
   expect(worse.name).toBe('2. </failure><b a="1">&amp; [31m \ufffd ]]> "x" two')
   expect(worse.failure).toMatchObject({ message: 'The draft is worse, by checks.', type: 'worse' })

@@ -35,7 +35,7 @@ export async function bootMachine(folder: string): Promise<Machine> {
   const args = [...inside, '--net', '--root', '--wdns=/', '/bin/bash', '-o', 'pipefail', '-c']
   const network = spawn(
     'slirp4netns',
-    [...['--configure', '--mtu=65520', '--exit-fd=0', String(pid), 'tap0']],
+    ['--configure', '--mtu=65520', '--exit-fd=0', String(pid), 'tap0'],
     { stdio: ['pipe', 'ignore', 'ignore'] },
   )
   const env = { ...environment, PATH: path.join(':'), HOME: '/root', LC_ALL: 'C.UTF-8' }

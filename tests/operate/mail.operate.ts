@@ -161,7 +161,8 @@ async function openHub(name: string, mailUrl: string) {
   const headers = { origin: 'http://localhost', 'sec-fetch-site': 'same-origin' }
   const send = (to: string, fields: Record<string, string>, cookie = '') =>
     fetch(`${hub.url}${to}`, {
-      ...{ method: 'POST', redirect: 'manual' },
+      method: 'POST',
+      redirect: 'manual',
       headers: { ...headers, cookie },
       body: new URLSearchParams(fields),
     })

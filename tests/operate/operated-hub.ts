@@ -138,8 +138,15 @@ export interface ProxyRequest {
 export function openRequest(asked: ProxyRequest) {
   const { port, authority, path, method = 'GET', headers = {}, from = '127.0.0.1' } = asked
   return requestSecure({
-    ...{ host: '127.0.0.1', port, path, method, ca: authority, servername: hubName },
-    ...{ headers: { host: hubName, ...headers }, localAddress: from, agent: false },
+    host: '127.0.0.1',
+    port,
+    path,
+    method,
+    ca: authority,
+    servername: hubName,
+    headers: { host: hubName, ...headers },
+    localAddress: from,
+    agent: false,
   })
 }
 

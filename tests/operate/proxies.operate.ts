@@ -48,7 +48,9 @@ afterAll(async () => {
 async function api<Answer>(method: string, path: string, body: object): Promise<Answer> {
   const headers = { authorization: `Bearer ${hub.adminKey}`, 'content-type': 'application/json' }
   const answer = await fetch(`${hub.url}/api/v1${path}`, {
-    ...{ method, headers, body: JSON.stringify(body) },
+    method,
+    headers,
+    body: JSON.stringify(body),
   })
   expect(answer.status).toBeLessThan(300)
   return (await answer.json()) as Answer
@@ -119,7 +121,10 @@ function makeImage(bytes: number): Uint8Array {
   const pixels = deflateSync(Buffer.alloc(height * (width * 3 + 1)), { level: 0 })
   const signature = Buffer.from('89504e470d0a1a0a', 'hex')
   return Buffer.concat([
-    ...[signature, chunk('IHDR', header), chunk('IDAT', pixels), chunk('IEND', Buffer.alloc(0))],
+    signature,
+    chunk('IHDR', header),
+    chunk('IDAT', pixels),
+    chunk('IEND', Buffer.alloc(0)),
   ])
 }
 
@@ -128,7 +133,9 @@ describe.each(['caddy', 'nginx'])('O7: behind %s', (name) => {
   let port = 0
   let plainPort = 0
   const through = (asked: Omit<ProxyRequest, 'port' | 'authority'>): ProxyRequest => ({
-    ...{ ...asked, port, authority: certificate.authority },
+    ...asked,
+    port,
+    authority: certificate.authority,
     headers: { authorization: `Bearer ${hub.adminKey}`, ...asked.headers },
   })
 
@@ -146,7 +153,8 @@ describe.each(['caddy', 'nginx'])('O7: behind %s', (name) => {
     const page = await send(through({ path: '/' }))
     expect([page.status, page.body.includes('<title>')]).toEqual([200, true])
     const session = connectHttp2(`https://127.0.0.1:${port}`, {
-      ...{ ca: certificate.authority, servername: hubName },
+      ca: certificate.authority,
+      servername: hubName,
     })
     const stream = session.request({ ':path': '/healthz', ':authority': hubName })
     const status = await new Promise((resolve, reject) => {
@@ -189,7 +197,9 @@ describe.each(['caddy', 'nginx'])('O7: behind %s', (name) => {
       through({
         path: `/live/posts/${postId}`,
         headers: {
-          ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
+          connection: 'Upgrade',
+          upgrade: 'websocket',
+          'sec-websocket-version': '13',
           'sec-websocket-key': Buffer.from('0123456789abcdef').toString('base64'),
         },
       }),
@@ -216,11 +226,19 @@ describe.each(['caddy', 'nginx'])('O7: behind %s', (name) => {
     const signIn = async (from: string, claimed: string) => {
       const { status } = await send(
         through({
-          ...{ path: '/login', method: 'POST', body: 'key=wrong-key-of-somebody', from },
+          path: '/login',
+          method: 'POST',
+          body: 'key=wrong-key-of-somebody',
+          from,
           headers: {
-            ...{ 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-for': claimed },
-            ...{ 'x-real-ip': claimed, forwarded: `for=${claimed}`, 'cf-connecting-ip': claimed },
-            ...{ authorization: '', origin: `https://${hubName}`, 'sec-fetch-site': 'same-origin' },
+            'content-type': 'application/x-www-form-urlencoded',
+            'x-forwarded-for': claimed,
+            'x-real-ip': claimed,
+            forwarded: `for=${claimed}`,
+            'cf-connecting-ip': claimed,
+            authorization: '',
+            origin: `https://${hubName}`,
+            'sec-fetch-site': 'same-origin',
           },
         }),
       )
@@ -241,9 +259,12 @@ describe.each(['caddy', 'nginx'])('O7: behind %s', (name) => {
     const upload = (body: Uint8Array) =>
       send(
         through({
-          ...{ path: '/api/v1/media', method: 'POST', body },
+          path: '/api/v1/media',
+          method: 'POST',
+          body,
           headers: {
-            ...{ 'content-type': 'image/png', 'content-length': String(body.length) },
+            'content-type': 'image/png',
+            'content-length': String(body.length),
             expect: '100-continue',
           },
         }),
@@ -263,9 +284,12 @@ describe.each(['caddy', 'nginx'])('O7: behind %s', (name) => {
     const params = { uri: `rookery://thread/${postId}` }
     const subscribed = await send(
       through({
-        ...{ path: '/mcp', method: 'POST', body: JSON.stringify({ ...subscribe, params }) },
+        path: '/mcp',
+        method: 'POST',
+        body: JSON.stringify({ ...subscribe, params }),
         headers: {
-          ...{ ...session, 'content-type': 'application/json' },
+          ...session,
+          'content-type': 'application/json',
           accept: 'application/json, text/event-stream',
         },
       }),

@@ -22,7 +22,9 @@ let key = ''
 const send = async <Answer>(path: string, body: object, by = hub.adminKey): Promise<Answer> => {
   const headers = { authorization: `Bearer ${by}`, 'content-type': 'application/json' }
   const answer = await fetch(`${hub.url}/api/v1${path}`, {
-    ...{ method: 'POST', headers, body: JSON.stringify(body) },
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
   })
   expect(answer.status).toBe(201)
   return (await answer.json()) as Answer
@@ -32,7 +34,8 @@ beforeAll(async () => {
   const env = { ROOKERY_LOG_LEVEL: 'error', ROOKERY_PUBLIC: 'false' }
   hub = await startHub({ stateDir: join(folder, 'state'), env })
   const { account } = await send<{ account: { api_key: string } }>('/accounts', {
-    ...{ name: 'reader', kind: 'human' },
+    name: 'reader',
+    kind: 'human',
   })
   const body = { label: 'readers', scopes: ['read'] }
   const made = await send<{ key: { api_key: string } }>('/me/keys', body, account.api_key)

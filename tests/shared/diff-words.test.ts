@@ -19,16 +19,21 @@ test('a paragraph in which some words changed is one line that shows them', () =
   ).toEqual([' One', ' ', '±Plums ripen in [-late][+early] July.'])
   expect(compare('a b\nc', 'a b c\nd').map(write)).toEqual(['±a b[+ c]', '-c', '+d'])
   expect(compare('a\nb c\nd', 'x\nb c e\nd f').map(write)).toEqual([
-    ...['-a', '+x', '±b c[+ e]', '±d[+ f]'],
+    '-a',
+    '+x',
+    '±b c[+ e]',
+    '±d[+ f]',
   ])
 })
 
 test('a changed paragraph is compared with what it was, whatever stood before it', () => {
   expect(
     compare('a\n~~~\ncode\n~~~\n\nIt ends here.\nb', 'a\nIt stops here.\nb').map(write),
-  ).toEqual([...[' a', '-~~~', '-code', '-~~~', '-', '±It [-ends][+stops] here.', ' b']])
+  ).toEqual([' a', '-~~~', '-code', '-~~~', '-', '±It [-ends][+stops] here.', ' b'])
   expect(compare('One two three.\nb', 'New\nOne two four.\nb').map(write)).toEqual([
-    ...['+New', '±One two [-three][+four].', ' b'],
+    '+New',
+    '±One two [-three][+four].',
+    ' b',
   ])
 })
 

@@ -74,7 +74,8 @@ test('C3 T20: harmless calls of a step run at once, its others are approved toge
   expect(await titles()).toEqual([])
   const ids = waiting.map(({ id }) => id)
   const decided = await call('POST', '/api/v1/approvals/decide', {
-    ...{ key: adminKey, body: { ids, decision: 'approve' } },
+    key: adminKey,
+    body: { ids, decision: 'approve' },
   })
   expect(decided.status).toBe(200)
 
@@ -84,7 +85,8 @@ test('C3 T20: harmless calls of a step run at once, its others are approved toge
     'POST',
     `/api/v1/approvals/${encodeURIComponent(third?.id ?? '')}/decide`,
     {
-      ...{ key: adminKey, body: { decision: 'approve', standing_rule: {} } },
+      key: adminKey,
+      body: { decision: 'approve', standing_rule: {} },
     },
   )
   expect(rule.status).toBe(200)

@@ -41,7 +41,7 @@ const counts = (subrequests: number, queries: number, fetches = 0): Counts => ({
 })
 const nothing = counts(0, 0)
 /** A sweep that finds no work. One of its statements is sent at times only. */
-const sweep = counts(1, 30)
+const sweep = counts(1, 31)
 /** What an agent sends that finds no task. */
 const check = counts(1, 13)
 /** What may happen at any time. */

@@ -53,7 +53,10 @@ async function runTrial(set: string, files: object, wait = async () => {}): Prom
 }
 
 const toResult = ({ id: _, cases, ...trial }: Trial) => ({
-  ...{ status: trial.status, claim: trial.claim, same: trial.same, cost: trial.cost_microusd },
+  status: trial.status,
+  claim: trial.claim,
+  same: trial.same,
+  cost: trial.cost_microusd,
   cases: cases.map(({ verdict, by, candidate }) => [verdict, by, candidate?.answer]),
 })
 

@@ -8,8 +8,23 @@ import type { TestAgent } from './create-agent'
 
 /** The ways in which `fake-service.ts` returns its caller's key. */
 export const echoes = [
-  ...['/body', '/text', '/header', '/type', '/error', '/broken', '/base64', '/encoded'],
-  ...['/escaped', '/hex', '/chunks', '/long', '/brim', '/utf16', '/moved', '/gone', '/nowhere'],
+  '/body',
+  '/text',
+  '/header',
+  '/type',
+  '/error',
+  '/broken',
+  '/base64',
+  '/encoded',
+  '/escaped',
+  '/hex',
+  '/chunks',
+  '/long',
+  '/brim',
+  '/utf16',
+  '/moved',
+  '/gone',
+  '/nowhere',
 ]
 
 /** Returns a function that finds a secret in any encoding, and its parts that no escaping changes. */
@@ -92,11 +107,18 @@ export async function expectNotKept(
 /** Returns what an admin can see: trace, live events, export, audit, and the pages. */
 async function readPages({ activation_id: id }: CommentRow, postId: string) {
   const paths = [
-    ...[`/api/v1/activations/${id}`, `/api/v1/activations/${id}/events`],
-    ...[`/api/v1/activations/${id}/otlp`, '/api/v1/audit'],
-    ...[`/activations/${id}`, `/p/${postId}`, '/tools', '/tools/remote'],
+    `/api/v1/activations/${id}`,
+    `/api/v1/activations/${id}/events`,
+    `/api/v1/activations/${id}/otlp`,
+    '/api/v1/audit',
+    `/activations/${id}`,
+    `/p/${postId}`,
+    '/tools',
+    '/tools/remote',
     '/m/agent-errors',
-    ...['/api/v1/remote-servers', '/api/v1/remote-tools', '/api/v1/tools'],
+    '/api/v1/remote-servers',
+    '/api/v1/remote-tools',
+    '/api/v1/tools',
   ]
   return Promise.all(
     paths.map(async (path): Promise<[string, string]> => {

@@ -52,7 +52,13 @@ function readSpan(span: any): Span {
   expect(to >= from).toBe(true)
   const { traceId, spanId, parentSpanId, name, kind, status } = span
   return {
-    ...{ traceId, spanId, name, kind, from, to, status },
+    traceId,
+    spanId,
+    name,
+    kind,
+    from,
+    to,
+    status,
     ...(parentSpanId === undefined ? {} : { parentSpanId }),
     attributes: readAttributes(span.attributes),
   }

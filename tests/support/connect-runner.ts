@@ -30,7 +30,10 @@ export async function connectRunner(
   expect(status).toBe(101)
   if (!webSocket) throw new Error('There is no socket.')
   const runner: ConnectedRunner = {
-    ...{ id: '', received: [], pongs: 0, code: 0 },
+    id: '',
+    received: [],
+    pongs: 0,
+    code: 0,
     send: (message) =>
       webSocket.send(typeof message === 'string' ? message : JSON.stringify(message)),
     close: () => webSocket.close(1000, 'Goodbye'),
@@ -44,15 +47,15 @@ export async function connectRunner(
   })
   webSocket.accept()
   runner.send({
-    ...{
-      type: 'hello',
-      protocol: runnerProtocolVersion,
-      version: '0.1.0',
-      name: 'cellar',
-      labels: [],
-      slots: 2,
-    },
-    ...{ has_sandbox: false, programs: [{ type: 'codex', version: '1.0' }], runs: [] },
+    type: 'hello',
+    protocol: runnerProtocolVersion,
+    version: '0.1.0',
+    name: 'cellar',
+    labels: [],
+    slots: 2,
+    has_sandbox: false,
+    programs: [{ type: 'codex', version: '1.0' }],
+    runs: [],
     ...hello,
   })
   await vi.waitFor(() => expect(runner.received[0]?.type).toBe('welcome'), patience)

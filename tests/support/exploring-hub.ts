@@ -110,7 +110,9 @@ export function createExploringHub() {
     // Ids in the order of time, so that every run is the same.
     hub.clock.advance(1)
     const { status, body } = await hub.call(`/agents/${name}/definition`, {
-      ...{ method: 'PUT', key: adminKey, body: { files } },
+      method: 'PUT',
+      key: adminKey,
+      body: { files },
     })
     if (status !== 200) throw new Error(JSON.stringify(body))
     const id = (
@@ -135,10 +137,13 @@ export function createExploringHub() {
       if (!found) return
       const said = await office.first<{ post_id: string }>(
         'SELECT post_id FROM comments WHERE author_id = ? AND created_at >= ?',
-        ...[agentId, at],
+        agentId,
+        at,
       )
       turns.push({
-        ...{ agent: names.get(agentId) ?? '', at, answered: said?.post_id ?? null },
+        agent: names.get(agentId) ?? '',
+        at,
+        answered: said?.post_id ?? null,
         shown: found.candidates.map(({ postId }) => postId),
       })
     })

@@ -29,10 +29,13 @@ function findSigned(request: IncomingMessage, body: Buffer): string | null {
   const [, id, day = '', region = '', service = '', names = '', signature] = signed
   const [path = '/', query = ''] = url.split('?')
   const canonical = [
-    ...[method, path.split('/').map(encodeURIComponent).join('/')],
+    method,
+    path.split('/').map(encodeURIComponent).join('/'),
     query.split('&').sort().join('&'),
     ...names.split(';').map((name) => `${name}:${String(headers[name]).trim()}`),
-    ...['', names, sha256(body)],
+    '',
+    names,
+    sha256(body),
   ].join('\n')
   const scope = `${day}/${region}/${service}/aws4_request`
   const text = ['AWS4-HMAC-SHA256', headers['x-amz-date'], scope, sha256(canonical)].join('\n')
@@ -45,7 +48,9 @@ function findSigned(request: IncomingMessage, body: Buffer): string | null {
 }
 
 const json = (status: number, body: unknown, headers: Headers = {}): Answer => ({
-  ...{ status, body, headers },
+  status,
+  body,
+  headers,
 })
 
 const functions: Record<string, (payload: unknown, signed: string) => Answer> = {

@@ -16,9 +16,14 @@ const refuse = (status: number, code: string, detail: string, headers = {}): Ans
 
 const page = (n: number) => ({
   title: `Page ${n} about <strong>tin</strong> &amp; more`,
-  ...{ url: `https://example.org/${n}`, is_source_local: false, is_source_both: false },
+  url: `https://example.org/${n}`,
+  is_source_local: false,
+  is_source_both: false,
   description: `Tin is <strong>metal</strong> number ${n}. ${'It melts early. '.repeat(200)}`,
-  ...{ age: '3 days ago', page_age: '2026-11-18T00:00:00', family_friendly: true, language: 'en' },
+  age: '3 days ago',
+  page_age: '2026-11-18T00:00:00',
+  family_friendly: true,
+  language: 'en',
   profile: { name: 'Example', url: 'https://example.org', img: 'https://imgs.search.brave.com/x' },
   meta_url: { scheme: 'https', netloc: 'example.org', hostname: 'example.org', favicon: 'x' },
   thumbnail: { src: 'https://imgs.search.brave.com/y', original: 'https://example.org/y.png' },
@@ -58,8 +63,10 @@ const leak = (key: string): Answer => ({
   body: {
     web: {
       results: formsOf(key).map((form) => ({
-        ...{ title: form, url: `https://example.org/?${encodeURIComponent(form)}` },
-        ...{ description: `${'x'.repeat(590)} ${form}`, age: form },
+        title: form,
+        url: `https://example.org/?${encodeURIComponent(form)}`,
+        description: `${'x'.repeat(590)} ${form}`,
+        age: form,
       })),
     },
   },

@@ -150,8 +150,12 @@ export function createFakeHubApi(policy: GrantPolicy) {
   const resources = {
     listThreads: recorded('listThreads', () => ({ posts: [aThread.post], next: null })),
     readCommunityPage: recorded('readCommunityPage', () => ({
-      ...{ name: 'general', displayName: 'General', description: '', visibility: 'public' },
-      ...{ postCount: 1, posts: [aThread.post] },
+      name: 'general',
+      displayName: 'General',
+      description: '',
+      visibility: 'public',
+      postCount: 1,
+      posts: [aThread.post],
     })),
     readRun: recorded('readRun', () => {
       throw notFound('run')

@@ -86,8 +86,13 @@ export function installFakeIssuer() {
     }
     const now = Math.floor(Date.now() / 1_000)
     const claims = {
-      ...{ iss: issuerUrl, aud: 'hub-at-issuer', sub: person.sub, email: person.email, nonce },
-      ...{ iat: now, exp: now + 60 },
+      iss: issuerUrl,
+      aud: 'hub-at-issuer',
+      sub: person.sub,
+      email: person.email,
+      nonce,
+      iat: now,
+      exp: now + 60,
       ...person.claims,
     }
     const idToken = [encodeJson({ alg: 'RS256' }), encodeJson(claims), 'c2lnbmVk'].join('.')

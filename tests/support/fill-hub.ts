@@ -81,14 +81,18 @@ export async function fillHub(
   // What there was is older than what is added, as its numbers say.
   await db.prepare('UPDATE posts SET created_at = created_at - 1e10').run()
   const counts = (of: Size): Record<keyof typeof inserts, number> => ({
-    ...{
-      accounts: of.accounts,
-      spending: of.accounts,
-      agents: of.agents,
-      inboxItems: of.inboxItems,
-    },
-    ...{ posts: of.posts, comments: of.posts, votes: of.posts, mentions: of.posts },
-    ...{ activations: of.posts, usage: of.posts, audit: of.posts, adminLog: of.posts },
+    accounts: of.accounts,
+    spending: of.accounts,
+    agents: of.agents,
+    inboxItems: of.inboxItems,
+    posts: of.posts,
+    comments: of.posts,
+    votes: of.posts,
+    mentions: of.posts,
+    activations: of.posts,
+    usage: of.posts,
+    audit: of.posts,
+    adminLog: of.posts,
   })
   for (const [name, insert] of Object.entries(inserts)) {
     const table = name as keyof typeof inserts

@@ -31,8 +31,15 @@ const git = createGitRoutes({
         const reach = { hosts: [baseUrl.host], allowHttp: true, allowPrivate: service !== 'public' }
         const scrubber = createScrubber(credential)
         const connection = {
-          ...{ service, baseUrl, credential, format: 'any' as const, headers: {}, owner: null },
-          ...{ hosts: reach.hosts, allowPrivate: reach.allowPrivate, scrub: scrubber.text },
+          service,
+          baseUrl,
+          credential,
+          format: 'any' as const,
+          headers: {},
+          owner: null,
+          hosts: reach.hosts,
+          allowPrivate: reach.allowPrivate,
+          scrub: scrubber.text,
           guardHost: async () => undefined,
           fetch: createGuardedFetch({ service, reach, hasCredential: true, signal }),
           stream: createGuardedStream({ service, reach, signal }),

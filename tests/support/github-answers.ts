@@ -26,7 +26,12 @@ export interface Hub {
 
 export const createHub = (): Hub => ({
   hasBranch: () => true,
-  ...{ log: [], plan: [], issues: [], comments: [], pulls: [], dispatches: [] },
+  log: [],
+  plan: [],
+  issues: [],
+  comments: [],
+  pulls: [],
+  dispatches: [],
 })
 
 export interface Asked {
@@ -157,7 +162,10 @@ const routes: Route[] = [
 function search(asked: Asked): Answer {
   const query = asked.url.searchParams.get('q') ?? ''
   const item = {
-    ...{ name: 'retry.ts', path: 'src/retry.ts', sha: 'a'.repeat(40), score: 1 },
+    name: 'retry.ts',
+    path: 'src/retry.ts',
+    sha: 'a'.repeat(40),
+    score: 1,
     html_url: 'https://github.com/acme/tools/blob/main/src/retry.ts',
     repository: repo('acme', 'tools'),
     text_matches: [{ fragment: `found ${query}`, property: 'content', matches: [] }],
@@ -182,19 +190,18 @@ function contents([, , path = '']: string[]): Answer {
   if (content === undefined) return notFound
   const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content
   return ok({
-    ...{
-      type: 'file',
-      encoding: 'base64',
-      size: bytes.length,
-      name,
-      path: name,
-      sha: 'b'.repeat(40),
-    },
+    type: 'file',
+    encoding: 'base64',
+    size: bytes.length,
+    name,
+    path: name,
+    sha: 'b'.repeat(40),
     // In lines of 60 characters, like GitHub.
     content: btoa(
       String.fromCharCode(...bytes.slice(0, 60_000)) + String.fromCharCode(...bytes.slice(60_000)),
     ).replace(/.{60}/g, '$&\n'),
-    ...{ url: 'https://api.github.com/x', _links: { self: 'x', git: 'x', html: 'x' } },
+    url: 'https://api.github.com/x',
+    _links: { self: 'x', git: 'x', html: 'x' },
   })
 }
 

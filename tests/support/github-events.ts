@@ -16,16 +16,23 @@ export const newEventId = (): number => ++ids
 
 export const repository = { full_name: 'Acme/Tools' }
 export const pullOf = (ref: string, repo: object | null = repository) => ({
-  ...{ number: 12, head: { ref, repo } },
+  number: 12,
+  head: { ref, repo },
 })
 export const person = (login = 'octocat', author_association = 'MEMBER') => ({
-  ...{ user: { login }, author_association },
+  user: { login },
+  author_association,
 })
 /** A submitted review. */
 export const review = (ref: string, fields: object = {}, repo: object | null = repository) => ({
-  ...{ action: 'submitted', repository, pull_request: pullOf(ref, repo) },
+  action: 'submitted',
+  repository,
+  pull_request: pullOf(ref, repo),
   review: {
-    ...{ id: ++ids, state: 'changes_requested', body: 'Please handle leap years.' },
-    ...{ ...person(), ...fields },
+    id: ++ids,
+    state: 'changes_requested',
+    body: 'Please handle leap years.',
+    ...person(),
+    ...fields,
   },
 })

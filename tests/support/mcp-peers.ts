@@ -61,8 +61,8 @@ const toEvent = (message: object) => `data: ${JSON.stringify({ jsonrpc: '2.0', .
 
 const toProgress = (progress: number, message: string) =>
   toEvent({
-    ...{ method: 'notifications/progress' },
-    ...{ params: { progressToken: 1, progress, message } },
+    method: 'notifications/progress',
+    params: { progressToken: 1, progress, message },
   })
 
 function echoInStream(response: ServerResponse, message: Message, secret: string) {
@@ -104,8 +104,11 @@ const tricks: Record<string, Answer> = {
   nonsense: (response, message) => result(response, message, { content: 'no list' }),
   binary: (response) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end(Buffer.from([0xff, 0, 1])),
-  ...{ echo, 'echo-structured': echoStructured, 'echo-links': echoLinks },
-  ...{ 'echo-in-stream': echoInStream, 'echo-in-pieces': echoInPieces },
+  echo,
+  'echo-structured': echoStructured,
+  'echo-links': echoLinks,
+  'echo-in-stream': echoInStream,
+  'echo-in-pieces': echoInPieces,
   'echo-as-failure': (response, message, secret) =>
     result(response, message, { ...says(formsOf(secret).join(' ')), isError: true }),
   'echo-as-error': (response, { id }, secret) => {
@@ -130,7 +133,9 @@ const answerHostile = (
   if (message.method === 'initialize') {
     const serverInfo = { name: 'hostile', version: '1' }
     return result(response, message, {
-      ...{ protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo },
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: {} },
+      serverInfo,
     })
   }
   if (message.method === 'tools/list') {

@@ -155,8 +155,11 @@ async function giveToken(response: ServerResponse, server: Server, form: URLSear
   server.access.set(accessToken, family)
   server.refresh.set(refreshToken, family)
   json(response, {
-    ...{ access_token: accessToken, refresh_token: refreshToken, token_type: 'Bearer' },
-    ...{ scope: 'issues:read issues:write', ...(expiresIn !== null && { expires_in: expiresIn }) },
+    access_token: accessToken,
+    refresh_token: refreshToken,
+    token_type: 'Bearer',
+    scope: 'issues:read issues:write',
+    ...(expiresIn !== null && { expires_in: expiresIn }),
   })
 }
 
@@ -164,7 +167,9 @@ function revoke(response: ServerResponse, server: Server, form: URLSearchParams)
   const token = form.get('token') ?? ''
   const family = server.refresh.get(token) ?? server.access.get(token)
   server.heard.push({
-    ...{ kind: 'revoke', what: form.get('token_type_hint') ?? '', login: family?.login ?? null },
+    kind: 'revoke',
+    what: form.get('token_type_hint') ?? '',
+    login: family?.login ?? null,
   })
   if (server.told.refusesToRevoke) return void response.writeHead(503).end()
   if (family) family.isRevoked = true
@@ -174,7 +179,9 @@ function revoke(response: ServerResponse, server: Server, form: URLSearchParams)
 type Message = { id?: number; method?: string; params?: { name?: string } }
 
 const tool = (name: string, description: string) => ({
-  ...{ name, description, inputSchema: { type: 'object', properties: {} } },
+  name,
+  description,
+  inputSchema: { type: 'object', properties: {} },
 })
 
 /** The MCP server: it shows each account the same tools, and `secret` to `root` alone. */

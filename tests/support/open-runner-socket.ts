@@ -14,9 +14,15 @@ export async function openRunnerSocket(
     socket.addEventListener('open', () =>
       socket.send(
         JSON.stringify({
-          ...{ type: 'hello', protocol: runnerProtocolVersion, version: '0.1.0', labels: [] },
-          ...{ slots: 2, runs: [] },
-          ...{ has_sandbox: true, programs: [], ...hello },
+          type: 'hello',
+          protocol: runnerProtocolVersion,
+          version: '0.1.0',
+          labels: [],
+          slots: 2,
+          runs: [],
+          has_sandbox: true,
+          programs: [],
+          ...hello,
         }),
       ),
     )

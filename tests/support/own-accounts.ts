@@ -47,7 +47,8 @@ const ask = (path: string, cookie: string, init: RequestInit = {}) =>
 const toForm = (fields: Record<string, string>): RequestInit => ({
   method: 'POST',
   headers: {
-    ...{ 'content-type': 'application/x-www-form-urlencoded', origin },
+    'content-type': 'application/x-www-form-urlencoded',
+    origin,
     'sec-fetch-site': 'same-origin',
   },
   body: new URLSearchParams(fields).toString(),

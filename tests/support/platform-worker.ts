@@ -18,8 +18,12 @@ import {
 } from './platform-invocation'
 
 const objectClasses = [
-  ...[AgentObject, SchedulerObject, RunnersObject, ReplayObject],
-  ...[LiveObject, RateCounterObject],
+  AgentObject,
+  SchedulerObject,
+  RunnersObject,
+  ReplayObject,
+  LiveObject,
+  RateCounterObject,
 ]
 
 /**

@@ -89,8 +89,15 @@ export const mapEcho = (name: string) =>
 
 /** The ways in which a hostile server returns its caller's key, for `onCall` or the argument `how`. */
 export const remoteEchoes = [
-  ...['echo', 'echo-structured', 'echo-links', 'echo-in-stream', 'echo-in-pieces'],
-  ...['echo-as-failure', 'echo-as-error', 'echo-as-status', 'echo-as-page'],
+  'echo',
+  'echo-structured',
+  'echo-links',
+  'echo-in-stream',
+  'echo-in-pieces',
+  'echo-as-failure',
+  'echo-as-error',
+  'echo-as-status',
+  'echo-as-page',
 ]
 
 /** Sets the behavior of a server that keeps sessions. Returns how many it holds; none after a restart. */
@@ -116,7 +123,8 @@ export async function addSessions(name: string, tools: string[]): Promise<void> 
   if (remote.failure !== null) throw new Error(remote.failure)
   for (const tool of tools) {
     await api('PUT', `/${name}/tools/${tool}`, {
-      ...{ grant: `${name}:use`, tier: tool === 'get' ? 'read' : 'write' },
+      grant: `${name}:use`,
+      tier: tool === 'get' ? 'read' : 'write',
     })
   }
 }

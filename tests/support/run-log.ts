@@ -84,8 +84,15 @@ export function openTrace(stored: string | null | undefined): Trace {
 type Fields<Type extends RunEvent['type']> = Partial<Omit<RunEventOf<Type>, 'type'>>
 
 export const charge = (over: Partial<RunEventOf<'model_answered'>['charge']> = {}) => ({
-  ...{ inputTokens: 3, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, microusd: 30 },
-  ...{ isPriced: true, isEstimated: false, durationMs: 20, ...over },
+  inputTokens: 3,
+  cachedTokens: 0,
+  outputTokens: 2,
+  reasoningTokens: 0,
+  microusd: 30,
+  isPriced: true,
+  isEstimated: false,
+  durationMs: 20,
+  ...over,
 })
 
 export const woken = (activationId: string, at = 1_000): RunEvent => ({
@@ -95,9 +102,17 @@ export const woken = (activationId: string, at = 1_000): RunEvent => ({
 })
 
 export const loaded = (over: Fields<'loaded'> = {}): RunEvent => ({
-  ...{ type: 'loaded', at: 1_000, agent: 'scout', task: 'mention', session: null, goal: null },
+  type: 'loaded',
+  at: 1_000,
+  agent: 'scout',
+  task: 'mention',
+  session: null,
+  goal: null,
   model: { id: 'test/model', isOffline: false, substitutedFor: null },
-  ...{ definition: { version: 1, etag: 'e' }, prompt: [], notes: [], requesters: [] },
+  definition: { version: 1, etag: 'e' },
+  prompt: [],
+  notes: [],
+  requesters: [],
   ...over,
 })
 
@@ -105,29 +120,56 @@ export const loaded = (over: Fields<'loaded'> = {}): RunEvent => ({
 export const answered = (over: Fields<'model_answered'> = {}): RunEvent => {
   const { startedAt = 1_000, calls = [] } = over
   return {
-    ...{ type: 'model_answered', at: startedAt + 20, step: 1, startedAt, calls },
-    ...{ input: null, text: '', reasoning: '', warning: null },
-    ...{ finish: calls.length > 0 ? 'tool-calls' : 'stop', charge: charge(), hooks: [] },
+    type: 'model_answered',
+    at: startedAt + 20,
+    step: 1,
+    startedAt,
+    calls,
+    input: null,
+    text: '',
+    reasoning: '',
+    warning: null,
+    finish: calls.length > 0 ? 'tool-calls' : 'stop',
+    charge: charge(),
+    hooks: [],
     ...over,
   }
 }
 
 export const requested = (callId: string, name: string, args = '{}') => ({
-  ...{ callId, name, arguments: args, refusal: null },
+  callId,
+  name,
+  arguments: args,
+  refusal: null,
 })
 
 export const returned = (callId: string, over: Fields<'tool_returned'> = {}): RunEvent => {
   const { startedAt = 1_020 } = over
   return {
-    ...{ type: 'tool_returned', at: startedAt + 5, startedAt, durationMs: 5, callId },
-    ...{ name: 'hub_search', arguments: '{}', text: '', isError: false, resultBytes: 0 },
-    ...{ grant: 'hub:read', decision: 'allowed', hooks: [] },
+    type: 'tool_returned',
+    at: startedAt + 5,
+    startedAt,
+    durationMs: 5,
+    callId,
+    name: 'hub_search',
+    arguments: '{}',
+    text: '',
+    isError: false,
+    resultBytes: 0,
+    grant: 'hub:read',
+    decision: 'allowed',
+    hooks: [],
     ...over,
   }
 }
 
 export const ended = (over: Fields<'ended'> = {}): RunEvent => ({
-  ...{ type: 'ended', at: 2_000, finishedAt: 2_000, outcome: 'completed', error: null },
-  ...{ warning: null, closed: [] },
+  type: 'ended',
+  at: 2_000,
+  finishedAt: 2_000,
+  outcome: 'completed',
+  error: null,
+  warning: null,
+  closed: [],
   ...over,
 })

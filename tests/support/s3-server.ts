@@ -35,7 +35,11 @@ export async function startS3(): Promise<Peer> {
   DUMMY_ACCOUNT.createKeyPair(awsKey.access_key_id, awsKey.secret_access_key)
   const directory = mkdtempSync(join(tmpdir(), 'rookery-s3-'))
   const server = new Server({
-    ...{ address: '127.0.0.1', port: 0, silent: true, directory, vhostBuckets: false },
+    address: '127.0.0.1',
+    port: 0,
+    silent: true,
+    directory,
+    vhostBuckets: false,
     configureBuckets: [{ name: 'artifacts' }, { name: 'private' }],
   })
   const { port } = await server.run()

@@ -74,7 +74,10 @@ const open: Question[] = [
 /** The questions of the day. More than half have an answer in the archive. */
 export const questions: Question[] = [
   ...known.map(([subject, answer, , content], at) => ({
-    ...{ subject, answer, content, title: `A question, number ${at + 1}` },
+    subject,
+    answer,
+    content,
+    title: `A question, number ${at + 1}`,
   })),
   ...open,
 ]

@@ -47,7 +47,9 @@ const readFiles = async (name: string) =>
   (await hub.call(`/agents/${name}/definition`, { key: adminKey })).body
 const put = async (name: string, files: Record<string, string>) => {
   const answer = await hub.call(`/agents/${name}/definition`, {
-    ...{ method: 'PUT', key: adminKey, body: { files } },
+    method: 'PUT',
+    key: adminKey,
+    body: { files },
   })
   expect(answer.status).toBe(200)
 }

@@ -34,7 +34,8 @@ const fields = (config: string, base: number, more: Record<string, string> = {})
   'config.yaml': config,
   'system-prompt.md': prompt,
   base: String(base),
-  ...{ do: 'preview', ...more },
+  do: 'preview',
+  ...more,
 })
 const send = async (path: string, form: Record<string, string>) => {
   const response = await admin.send(path, form)
@@ -104,7 +105,9 @@ test('agents in the browser: a preview shows the tools of the whole definition, 
       'system-prompt.md': prompt,
     }
     const saved = await hub.call(`/agents/${name}/definition`, {
-      ...{ method: 'PUT', key: adminKey, body: { files } },
+      method: 'PUT',
+      key: adminKey,
+      body: { files },
     })
     expect(saved.status).toBe(200)
     const { version } = saved.body.definition
@@ -148,11 +151,14 @@ test('agents in the browser: another current version is a conflict with the diff
   const files = { 'config.yaml': mine, 'system-prompt.md': prompt }
   const put = (base_version: number) =>
     hub.call('/agents/heron/definition', {
-      ...{ method: 'PUT', key: adminKey, body: { files, base_version } },
+      method: 'PUT',
+      key: adminKey,
+      body: { files, base_version },
     })
   const refused = await put(1)
   expect(refused).toMatchObject({
-    ...{ status: 409, body: { code: 'CONFLICT', details: [{ path: 'config.yaml' }] } },
+    status: 409,
+    body: { code: 'CONFLICT', details: [{ path: 'config.yaml' }] },
   })
   expect(refused.body.details[0].message).toContain('\n+ # mine')
   // Two that started from the same version: one is saved, also when both were checked before.
@@ -160,7 +166,9 @@ test('agents in the browser: another current version is a conflict with the diff
   const [first, second] = await Promise.all([
     put(2),
     hub.call('/agents/heron/definition', {
-      ...{ method: 'PUT', key: adminKey, body: { files: other, base_version: 2 } },
+      method: 'PUT',
+      key: adminKey,
+      body: { files: other, base_version: 2 },
     }),
   ])
   expect([first.status, second.status].sort()).toEqual([200, 409])
@@ -168,7 +176,9 @@ test('agents in the browser: another current version is a conflict with the diff
   // The same files again are no conflict.
   const current = await readDefinition('heron')
   const same = await hub.call('/agents/heron/definition', {
-    ...{ method: 'PUT', key: adminKey, body: { files: current.files, base_version: 1 } },
+    method: 'PUT',
+    key: adminKey,
+    body: { files: current.files, base_version: 1 },
   })
   expect([same.status, same.body.definition.version]).toEqual([200, 3])
 })
@@ -206,7 +216,8 @@ test('agents in the browser: skills are added, kept and deleted', async () => {
   const save = (base: number, text: string) =>
     send('/a/heron/edit', {
       ...fields(config, base, { do: 'save' }),
-      ...{ paths, 'skills/count/SKILL.md': text },
+      paths,
+      'skills/count/SKILL.md': text,
     })
   expect((await save(4, skill)).status).toBe(303)
   expect((await readDefinition('heron')).files['skills/count/SKILL.md']).toBe(skill)

@@ -11,11 +11,18 @@ const hubPath = '/budgets/00000000-0000-7000-8000-000000000201'
 
 /** The form of a budget, as a browser sends it. */
 const changed = {
-  ...{ limit_dollars: '5.00', limit_tokens: '900' },
-  ...{ warning_percent: '80', throttle_percent: '90', critical_percent: '100' },
+  limit_dollars: '5.00',
+  limit_tokens: '900',
+  warning_percent: '80',
+  throttle_percent: '90',
+  critical_percent: '100',
 }
 const fresh = {
-  ...{ scope: 'agent', name: scout.name, period: 'week', reset_day: '1', timezone: 'UTC' },
+  scope: 'agent',
+  name: scout.name,
+  period: 'week',
+  reset_day: '1',
+  timezone: 'UTC',
   ...changed,
 }
 
@@ -92,14 +99,20 @@ test('B3: the form takes thresholds in percent, and whether critical tasks conti
   const select =
     'SELECT warning_share, throttle_share, critical_share, allows_critical FROM budgets WHERE id = ?'
   expect(await env.DB.prepare(select).bind(id).first()).toEqual({
-    ...{ warning_share: 0.5, throttle_share: 0.625, critical_share: 0.75, allows_critical: 1 },
+    warning_share: 0.5,
+    throttle_share: 0.625,
+    critical_share: 0.75,
+    allows_critical: 1,
   })
   const html = await admin.read(path)
   expect(html).toContain('Thresholds at 50, 62.5 and 75 %, critical tasks continue')
   expect(html).toMatch(/<input type="checkbox" name="allows_critical" checked/)
   await admin.send(path, { ...changed, warning_percent: '', throttle_percent: '' })
   expect(await env.DB.prepare(select).bind(id).first()).toEqual({
-    ...{ warning_share: 0.8, throttle_share: 0.9, critical_share: 1, allows_critical: 0 },
+    warning_share: 0.8,
+    throttle_share: 0.9,
+    critical_share: 1,
+    allows_critical: 0,
   })
 })
 
@@ -138,17 +151,31 @@ test.each([
   expect(shown).toContain('<option value="Europe/Berlin">')
   const response = await admin.send('/budgets/new', {
     ...fresh,
-    ...{ scope, name, reset_day: '3', timezone: 'Europe/Berlin', limit_tokens: '2,000,000' },
-    ...{ limit_dollars: '', critical_percent: '95', allows_critical: 'on' },
+    scope,
+    name,
+    reset_day: '3',
+    timezone: 'Europe/Berlin',
+    limit_tokens: '2,000,000',
+    limit_dollars: '',
+    critical_percent: '95',
+    allows_critical: 'on',
   })
   expect(response.status).toBe(303)
   expect(response.headers.get('location')).toMatch(/^\/budgets#[\w-]+$/)
   const general = await env.DB.prepare(`SELECT id FROM communities WHERE name = 'general'`).first()
   expect(await readNew()).toEqual([
     {
-      ...{ scope, scope_id: scopeId ?? general?.id, period: 'week', reset_day: 3 },
-      ...{ timezone: 'Europe/Berlin', limit_microusd: null, limit_tokens: 2_000_000 },
-      ...{ warning_share: 0.8, throttle_share: 0.9, critical_share: 0.95, allows_critical: 1 },
+      scope,
+      scope_id: scopeId ?? general?.id,
+      period: 'week',
+      reset_day: 3,
+      timezone: 'Europe/Berlin',
+      limit_microusd: null,
+      limit_tokens: 2_000_000,
+      warning_share: 0.8,
+      throttle_share: 0.9,
+      critical_share: 0.95,
+      allows_critical: 1,
       made_by: 'admin',
     },
   ])

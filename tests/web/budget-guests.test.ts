@@ -9,8 +9,11 @@ const path = `/budgets/${guestsId}`
 
 /** The form of the budget of guests, as a browser sends it. */
 const changed = {
-  ...{ limit_dollars: '2.01', limit_tokens: '' },
-  ...{ warning_percent: '80', throttle_percent: '90', critical_percent: '100' },
+  limit_dollars: '2.01',
+  limit_tokens: '',
+  warning_percent: '80',
+  throttle_percent: '90',
+  critical_percent: '100',
 }
 const fresh = { scope: 'guests', name: '', period: 'month', reset_day: '1', timezone: 'UTC' }
 const error =

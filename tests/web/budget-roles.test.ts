@@ -7,9 +7,16 @@ const [admin, person] = await Promise.all([signIn(hub), signIn(hub, mira.key)])
 
 /** The form of a new budget, as a browser sends it. */
 const fresh = {
-  ...{ scope: 'role:member', name: '', period: 'month', reset_day: '1', timezone: 'UTC' },
-  ...{ limit_dollars: '5', limit_tokens: '' },
-  ...{ warning_percent: '80', throttle_percent: '90', critical_percent: '100' },
+  scope: 'role:member',
+  name: '',
+  period: 'month',
+  reset_day: '1',
+  timezone: 'UTC',
+  limit_dollars: '5',
+  limit_tokens: '',
+  warning_percent: '80',
+  throttle_percent: '90',
+  critical_percent: '100',
 }
 
 test('T3: an admin creates a budget for each member in the browser, and its row shows who spends the most', async () => {

@@ -84,7 +84,8 @@ test('C1: below a thread stands who was most likely meant by a name that nobody 
   const made = await hub.call('/posts', {
     key: mira.key,
     body: {
-      ...{ community: 'general', title: 'Spelling' },
+      community: 'general',
+      title: 'Spelling',
       content: `@${scout.name}t and @zzzzzzzzz, not \`@${scout.name}s\``,
     },
   })

@@ -36,11 +36,13 @@ export async function createRunScene() {
   await run(
     `INSERT INTO admin_openings (id, account_id, owner_id, reason, created_at, expires_at)
      VALUES ('o', ?, ?, 'A complaint', 0, 9000000000000000)`,
-    ...[people.otto, people.olga],
+    people.otto,
+    people.olga,
   )
   await run(
     `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at) VALUES (?, 1, 'etag', ?, 0)`,
-    ...[scout.id, people.dora],
+    scout.id,
+    people.dora,
   )
   await call('olga', '/communities', 'POST', { name: 'cellar', visibility: 'private' })
   for (const name of ['scout', 'piet']) {
@@ -52,11 +54,13 @@ export async function createRunScene() {
     await office.commit(scout.id, activationId, {
       usage: [usageOf(microusd, 3)],
       trace: toStoredLog([
-        ...[woken(activationId), loaded({ prompt: [] })],
+        woken(activationId),
+        loaded({ prompt: [] }),
         answered({ calls: [requested('c1', 'hub_search'), requested('c2', 'hub_create_post')] }),
         returned('c2', { name: 'hub_create_post', text: 'Error: Denied', isError: true }),
         returned('c1', { name: 'hub_search', arguments: '{"q":1}', text: '{"hits":[1]}' }),
-        ...[answered({ step: 2, startedAt: 1_100, text: 'Because.' }), ended()],
+        answered({ step: 2, startedAt: 1_100, text: 'Because.' }),
+        ended(),
       ]),
       ...(reply ? { reply: { ...reply, content: 'Because.' } } : {}),
     })
@@ -74,7 +78,10 @@ export async function createRunScene() {
   await run(
     `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, task)
      VALUES (?, ?, 'task', ?, ?, 1, 1, 'manual')`,
-    ...[office.newId(), scout.id, people.olga, canary],
+    office.newId(),
+    scout.id,
+    people.olga,
+    canary,
   )
   await play('manual', 40)
   return { office, hub, run, keys, people, runs, call }

@@ -42,7 +42,8 @@ test('pages: direction marks in titles and names turn nothing beside them', asyn
     body: { name: community, display_name: `${turning} place` },
   })
   await hub.call('/me', {
-    ...{ key: mira.key, method: 'PATCH' },
+    key: mira.key,
+    method: 'PATCH',
     body: { display_name: `${turning} mira` },
   })
   hub.clock.advance(60_000)
@@ -62,10 +63,23 @@ test('pages: direction marks in titles and names turn nothing beside them', asyn
   await hub.call(`/posts/${turned}/report`, { key: scout.key, body: { reason: 'Odd' } })
   const [own, admin] = [await signIn(hub, mira.key), await signIn(hub)]
   const paths = [
-    ...['/', '/?sort=new', '/m', `/m/${community}`, `/p/${turned}`, `/p/${turned}/edit`],
-    ...[`/a/${mira.name}`, `/a/${scout.name}`, '/agents', '/inbox', '/search?q=title', '/runs'],
-    ...[`/activations/${activationId}`, '/scheduler', `/m/${community}/settings`],
-    ...[`/agents/${scout.name}/why-quiet?post=${turned}`, `/p/${turned}/report`],
+    '/',
+    '/?sort=new',
+    '/m',
+    `/m/${community}`,
+    `/p/${turned}`,
+    `/p/${turned}/edit`,
+    `/a/${mira.name}`,
+    `/a/${scout.name}`,
+    '/agents',
+    '/inbox',
+    '/search?q=title',
+    '/runs',
+    `/activations/${activationId}`,
+    '/scheduler',
+    `/m/${community}/settings`,
+    `/agents/${scout.name}/why-quiet?post=${turned}`,
+    `/p/${turned}/report`,
   ]
   let shown = 0
   for (const browser of [own, admin]) {

@@ -174,7 +174,8 @@ async function send(column: Column, row: Pick<Row, 'owner'>, method: string, sen
   const path = sent.path ?? ''
   const type = { 'content-type': 'application/x-www-form-urlencoded' }
   const request = new Request(`http://hub.test${path}`, {
-    ...{ method, redirect: 'manual' },
+    method,
+    redirect: 'manual',
     headers: { ...headers, ...sent.headers, ...(method === 'POST' && type) },
     ...(method === 'POST' && {
       body: new URLSearchParams((sent.body ?? {}) as Record<string, string>).toString(),
@@ -307,7 +308,8 @@ const formatPlace = ({ status, headers }: Response): string =>
 
 const ownBan: Table = {
   'POST /moderation/notice (own ban)': {
-    ...{ expect: 'secretWrite', except: { banned: '+', owner: 404 } },
+    expect: 'secretWrite',
+    except: { banned: '+', owner: 404 },
     send: async () => {
       const ban = await env.DB.prepare('SELECT min(id) AS id FROM bans').first<{ id: string }>()
       return { body: { ban_id: ban?.id ?? '', text: 'It is not true.' } }

@@ -91,7 +91,9 @@ test('assets: shrinking keeps the meaning', () => {
 
 test('B2: an amount of a budget below a cent is exact, never "under $0.01 of under $0.01"', () => {
   expect([0, 4_000, 5].map((each) => formatBudgetMoney(each, 4_000))).toEqual([
-    ...['$0.00', '$0.004', '$0.000005'],
+    '$0.00',
+    '$0.004',
+    '$0.000005',
   ])
   expect(formatBudgetMoney(4_000, 58_000_000)).toBe('under\u00a0$0.01')
   expect(formatBudgetMoney(48_620_000, null)).toBe('$48.62')

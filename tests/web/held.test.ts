@@ -20,7 +20,7 @@ beforeAll(async () => {
   const { hub, office, createSet, runMany, scout } = world
   const runs = await runMany(1)
   set = await createSet(runs.map(({ id }) => id))
-  await office.run(`UPDATE case_sets SET name = 'tried' WHERE id = ?`, set)
+  await office.run(`UPDATE case_sets SET name = 'tried', name_key = 'tried' WHERE id = ?`, set)
   hub.seen.check = (files) => ({ ok: true, facts: factsOf({ etag: toEtag(files), trial: gate }) })
   const [first] = hub.seen.kept
   if (!first) throw new Error('no definition is kept')
@@ -32,7 +32,9 @@ beforeAll(async () => {
   )
   await office.run(
     'UPDATE agents SET definition_etag = ?, gate = ? WHERE account_id = ?',
-    ...[first.etag, JSON.stringify({ ...gate, setKey: gate.set }), scout.id],
+    first.etag,
+    JSON.stringify({ ...gate, setKey: gate.set }),
+    scout.id,
   )
   mira = await signIn(hub, world.mira.key)
   ada = await signIn(hub, world.ada.key)
@@ -178,9 +180,15 @@ test('P7 P8: the editor says beside its button on what a save is tried first, an
   expect(shown).toMatch(/value="save">\s*Save and try on tried</)
   expect(shown).toMatch(/is tried on tried first[\s\S]*It runs 1.case once[\s\S]*takes at most/)
 
-  await world.office.run(`UPDATE case_sets SET name = 'other' WHERE id = ?`, set)
+  await world.office.run(
+    `UPDATE case_sets SET name = 'other', name_key = 'other' WHERE id = ?`,
+    set,
+  )
   const without = await preview()
-  await world.office.run(`UPDATE case_sets SET name = 'tried' WHERE id = ?`, set)
+  await world.office.run(
+    `UPDATE case_sets SET name = 'tried', name_key = 'tried' WHERE id = ?`,
+    set,
+  )
   expect(without).toMatch(/value="save">\s*Save</)
   expect(without).toContain('The set does not exist, so the change waits for an admin.')
 })

@@ -104,7 +104,9 @@ test('T11: report, queue, removal, appeal and reversal work without JavaScript',
   const reportId = /name="report_id" value="([^"]+)"/.exec(queued)?.[1] ?? ''
   const fields = { comment_id: commentId, report_id: reportId, days: '7', next: '/moderation' }
   const removed = await mo.send(`/p/${postId}/moderate`, {
-    ...{ ...fields, action: 'remove', reason: 'Keep it civil.' },
+    ...fields,
+    action: 'remove',
+    reason: 'Keep it civil.',
   })
   expect(removed.headers.get('location')).toBe('/moderation')
 
@@ -180,13 +182,20 @@ test('T11: a page of a thread and of the log is one round trip, also for moderat
 
 test('T11: a rejected action of a moderator keeps the reason that was typed', async () => {
   const posted = await ada.send('/posts-new', {
-    ...{ community: 'general', title: 'Pears', content: 'Ripe pears' },
+    community: 'general',
+    title: 'Pears',
+    content: 'Ripe pears',
   })
   const id = posted.headers.get('location')?.split('/')[2] ?? ''
   const reason = 'Insults <everybody>'
   const send = (fields: Record<string, string>) =>
     mo.send(`/p/${id}/moderate`, {
-      ...{ action: 'lock', reason, comment_id: '', report_id: '', days: '30', next: `/p/${id}` },
+      action: 'lock',
+      reason,
+      comment_id: '',
+      report_id: '',
+      days: '30',
+      next: `/p/${id}`,
       ...fields,
     })
   expect((await send({})).status).toBe(303)
@@ -204,7 +213,12 @@ test('T11: a rejected action of a moderator keeps the reason that was typed', as
   expect(long.status).toBe(400)
   expect(await long.text()).toContain('The reason can have at most')
   const outsider = await ria.send(`/p/${id}/moderate`, {
-    ...{ action: 'lock', reason: '', comment_id: '', report_id: '', days: '7', next: '/' },
+    action: 'lock',
+    reason: '',
+    comment_id: '',
+    report_id: '',
+    days: '7',
+    next: '/',
   })
   expect(outsider.status).toBe(403)
 })

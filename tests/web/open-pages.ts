@@ -105,23 +105,36 @@ async function answer(hub: TestHub, scout: Member, mira: Member, postId: string)
 export const logOf = (activationId: string, agent: string, startedAt: number): RunEvent[] => [
   woken(activationId, startedAt),
   loaded({
-    ...{ at: startedAt, agent, prompt: [{ role: 'system', text: 'You are scout.' }] },
+    at: startedAt,
+    agent,
+    prompt: [{ role: 'system', text: 'You are scout.' }],
     model: { id: 'anthropic/claude-sonnet-4-5', isOffline: false, substitutedFor: null },
   }),
   answered({
-    ...{ step: 1, startedAt, at: startedAt + 6_100 },
+    step: 1,
+    startedAt,
+    at: startedAt + 6_100,
     charge: charge({ inputTokens: 6_204, cachedTokens: 4_410, outputTokens: 186, microusd: 9_500 }),
     calls: [requested('call-1', 'hub_search', '{"query":"<b>tail</b>"}')],
   }),
   returned('call-1', {
-    ...{ startedAt: startedAt + 6_100, at: startedAt + 6_480, durationMs: 380 },
-    ...{ arguments: '{"query":"<b>tail</b>"}', resultBytes: 3_100 },
+    startedAt: startedAt + 6_100,
+    at: startedAt + 6_480,
+    durationMs: 380,
+    arguments: '{"query":"<b>tail</b>"}',
+    resultBytes: 3_100,
     text: 'Three results <script>',
   }),
   answered({
-    ...{ step: 2, startedAt: startedAt + 6_500, at: startedAt + 18_300, text: 'One change fits.' },
+    step: 2,
+    startedAt: startedAt + 6_500,
+    at: startedAt + 18_300,
+    text: 'One change fits.',
     charge: charge({
-      ...{ inputTokens: 15_120, cachedTokens: 12_410, outputTokens: 612, microusd: 52_300 },
+      inputTokens: 15_120,
+      cachedTokens: 12_410,
+      outputTokens: 612,
+      microusd: 52_300,
     }),
   }),
 ]

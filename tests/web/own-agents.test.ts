@@ -33,7 +33,8 @@ const fields = (config: string, base: number, more: Record<string, string> = {})
   'config.yaml': config,
   'system-prompt.md': prompt,
   base: String(base),
-  ...{ do: 'preview', ...more },
+  do: 'preview',
+  ...more,
 })
 const readDefinition = async (name: string) =>
   (await hub.call(`/agents/${name}/definition`, { key: adminKey })).body
@@ -120,7 +121,8 @@ test('agents in the browser: guests and agents create none, and a member at most
   const rita = await hub.join('rita', 'human')
   const put = (name: string, key: string) =>
     hub.call(`/agents/${name}/definition`, {
-      ...{ method: 'PUT', key },
+      method: 'PUT',
+      key,
       body: { files: { 'config.yaml': configOf(name, 'hub:read'), 'system-prompt.md': prompt } },
     })
   for (let nth = 1; nth <= 5; nth++) expect((await put(`owl-${nth}`, rita.key)).status).toBe(200)
@@ -190,8 +192,11 @@ test('schedules in the browser: the owner previews, creates, pauses and deletes 
   expect(await pipit()).toMatch(notGranted)
   const odd = await send({ ...daily, cron: '0 23 */2 * MON', base: '1', do: 'preview' })
   expect([...odd.html.matchAll(/>(Mon, [^<]+, 23:00)</g)].map(([, day]) => day)).toEqual([
-    ...['Mon, 5 Jan 2026, 23:00', 'Mon, 19 Jan 2026, 23:00', 'Mon, 9 Feb 2026, 23:00'],
-    ...['Mon, 23 Feb 2026, 23:00', 'Mon, 9 Mar 2026, 23:00'],
+    'Mon, 5 Jan 2026, 23:00',
+    'Mon, 19 Jan 2026, 23:00',
+    'Mon, 9 Feb 2026, 23:00',
+    'Mon, 23 Feb 2026, 23:00',
+    'Mon, 9 Mar 2026, 23:00',
   ])
   const wrong = await send({ ...daily, timezone: 'Mars/Olympus', base: '1', do: 'preview' })
   expect([wrong.status, wrong.html]).toEqual([400, expect.stringContaining('Unknown time zone')])

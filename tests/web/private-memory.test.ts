@@ -11,8 +11,11 @@ let bob: Account
 let bot: Account
 let scout: Account
 const fact = {
-  ...{ id: 7, text: 'Alice <b>likes</b> quinces.', source: 'a message' },
-  ...{ createdAt: Date.UTC(2026, 0, 1), sharedAt: null },
+  id: 7,
+  text: 'Alice <b>likes</b> quinces.',
+  source: 'a message',
+  createdAt: Date.UTC(2026, 0, 1),
+  sharedAt: null,
 }
 const file = { path: 'notes/<i>.md', bytes: 5, updatedAt: Date.UTC(2026, 0, 1) }
 
@@ -28,8 +31,10 @@ beforeAll(async () => {
   }
   const marks = { isUntrusted: true, privateTo: alice.id as AccountId }
   hub.seen.privateMemory.list = async () => ({
-    ...{ facts: [fact], files: [{ ...file, sharedAt: Date.UTC(2026, 0, 2) }] },
-    ...{ hasMoreFacts: true, hasMoreFiles: false },
+    facts: [fact],
+    files: [{ ...file, sharedAt: Date.UTC(2026, 0, 2) }],
+    hasMoreFacts: true,
+    hasMoreFiles: false,
   })
   hub.seen.knowledge.list = async (_agent, view) => {
     hub.seen.knowledge.views.push(view)
@@ -49,7 +54,9 @@ beforeAll(async () => {
       tasks: [
         { id: 3, text: 'Count <the> jars.', createdAt: 0, privateTo: null, isUntrusted: false },
       ],
-      ...{ sessions: [], hasMoreFacts: true, hasMoreFiles: false },
+      sessions: [],
+      hasMoreFacts: true,
+      hasMoreFiles: false,
     }
   }
 })
@@ -139,8 +146,11 @@ test('T2: its forms correct and delete for admins and the owner, and each change
   )
   expect(hub.seen.knowledge.changes.splice(0)).toEqual([
     {
-      ...{ kind: 'correct_fact', id: 5, text: 'The vault is warm.' },
-      ...{ source: 'corrected by @admin', isUntrusted: false },
+      kind: 'correct_fact',
+      id: 5,
+      text: 'The vault is warm.',
+      source: 'corrected by @admin',
+      isUntrusted: false,
     },
     { kind: 'delete_fact', id: 5 },
     { kind: 'close_task', id: 3, note: 'closed by @admin' },
@@ -153,7 +163,9 @@ test('T2: its forms correct and delete for admins and the owner, and each change
   expect((await send({ change: 'delete_fact', id: '5' }, alices)).status).toBe(403)
   // An agent's text would pass as a person's: not even with its own key.
   const asAgent = await hub.call('/agents/scout/knowledge/facts/5', {
-    ...{ method: 'PATCH', key: scout.key, body: { text: 'The vault is warm.' } },
+    method: 'PATCH',
+    key: scout.key,
+    body: { text: 'The vault is warm.' },
   })
   expect([asAgent.status, asAgent.body.code]).toEqual([403, 'FORBIDDEN'])
   expect(hub.seen.knowledge.changes.splice(0)).toEqual([])

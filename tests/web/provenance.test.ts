@@ -14,8 +14,15 @@ type Entry = CommitRequest['audit'][number]
 
 /** An audited call; refused unless it says otherwise. */
 const call = (tool: string, fields: Partial<Entry> = {}): Entry => ({
-  ...{ callId: `${tool}-${Math.random()}`, tool, grant: 'hub:read', argumentsHash: 'h' },
-  ...{ decision: 'denied', outcome: null, durationMs: null, resultBytes: null, at: 1 },
+  callId: `${tool}-${Math.random()}`,
+  tool,
+  grant: 'hub:read',
+  argumentsHash: 'h',
+  decision: 'denied',
+  outcome: null,
+  durationMs: null,
+  resultBytes: null,
+  at: 1,
   ...fields,
 })
 const done = { decision: 'allowed', outcome: 'ok' } as const

@@ -232,10 +232,12 @@ test.each(['posts', 'comments', 'messages'] as const)(
     // once: it is tried again
     await reset()
     expect(await renderAgainIn('that is taken down', table, id)).toMatchObject({
-      ...{ html: '<p>before</p>', version: -htmlVersion },
+      html: '<p>before</p>',
+      version: -htmlVersion,
     })
     expect(await renderAgainIn('that goes on', table, id)).toMatchObject({
-      ...{ html: '<p><em>old</em></p>', version: htmlVersion },
+      html: '<p><em>old</em></p>',
+      version: htmlVersion,
     })
 
     // twice: a page shows its plain form, and nothing is tried

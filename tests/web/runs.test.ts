@@ -38,9 +38,14 @@ describe('the list of runs', () => {
     // What the two conditions have in common, in plain words.
     const all = ['public', 'cellar', 'dm', 'manual']
     expect(shown).toMatchObject({
-      ...{ stranger: ['public', 'manual'], bob: ['public', 'manual'], root: ['public', 'manual'] },
-      ...{ piet: ['public', 'cellar', 'manual'], dora: ['public', 'dm', 'manual'] },
-      ...{ olga: all, scout: all, otto: ['public', 'dm', 'manual'] },
+      stranger: ['public', 'manual'],
+      bob: ['public', 'manual'],
+      root: ['public', 'manual'],
+      piet: ['public', 'cellar', 'manual'],
+      dora: ['public', 'dm', 'manual'],
+      olga: all,
+      scout: all,
+      otto: ['public', 'dm', 'manual'],
     })
   })
 
@@ -56,13 +61,17 @@ describe('the list of runs', () => {
       }
     }
     expect(known(await list('olga', `text=${canary.toUpperCase()}`))).toEqual([
-      ...['cellar', 'dm', 'manual'],
+      'cellar',
+      'dm',
+      'manual',
     ])
   })
 
   test('filters and totals agree, in one round trip, on the page and in the API', async () => {
     expect(known(await list('olga', 'cost_microusd_from=20&outcome=completed'))).toEqual([
-      ...['cellar', 'dm', 'manual'],
+      'cellar',
+      'dm',
+      'manual',
     ])
     expect(known(await list('olga', 'text=plums&requester=%40olga&agent=scout'))).toEqual([
       'public',

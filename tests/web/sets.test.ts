@@ -39,7 +39,9 @@ async function addRuns(name: string, runs = [run.id]): Promise<Response> {
 }
 
 const ownOrigin = () => ({
-  ...{ cookie: mira.cookie, origin: 'http://hub.test', 'sec-fetch-site': 'same-origin' },
+  cookie: mira.cookie,
+  origin: 'http://hub.test',
+  'sec-fetch-site': 'same-origin',
 })
 
 /** The path of a set that has the run. */
@@ -117,7 +119,8 @@ test('P5: runs of several agents are refused, and no set is created', async () =
   )
   await office.run(
     `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at) VALUES (?, 1, 'e', ?, 0)`,
-    ...[wren.id, world.mira.id],
+    wren.id,
+    world.mira.id,
   )
   const response = await addRuns('Mixed', [run.id, 'of-wren'])
   expect(response.status).toBe(409)
@@ -161,7 +164,10 @@ test('P5: the checks and the note of a case are changed in a form', async () => 
   const given = readFormFields(await mira.read(`${set}?edit=${id}`), action)
   const fields = {
     ...given,
-    ...{ type_0: 'contains', value_0: ' wait ', type_1: 'cost_max', value_1: '$0,05' },
+    type_0: 'contains',
+    value_0: ' wait ',
+    type_1: 'cost_max',
+    value_1: '$0,05',
     note: 'Name the day.',
   }
   expect(await follow(mira, action, fields)).toBe(`${set}#case-${id}`)
@@ -173,7 +179,7 @@ test('P5: the checks and the note of a case are changed in a form', async () => 
   const shown = readFormFields(await mira.read(`${set}?edit=${id}`), action)
   expect(shown).toMatchObject({ type_1: 'cost_max', value_1: '0.05', note: 'Name the day.' })
   // A row that is emptied is a check less.
-  const second = { ...shown, ...{ type_0: '', value_0: '', type_2: 'refuses', value_2: 'No' } }
+  const second = { ...shown, type_0: '', value_0: '', type_2: 'refuses', value_2: 'No' }
   await follow(mira, action, second)
   expect(await cases(set)).toMatchObject([
     { checks: [checks[1], { type: 'refuses', value: false }] },

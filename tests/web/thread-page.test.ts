@@ -107,7 +107,9 @@ test('replies are sorted by age and by votes, and a branch folds', async () => {
   ]
   const reply = await comment(postId, 'To one', { to: one, by: 'ada' })
   await hub.call(`/comments/${two}/vote`, {
-    ...{ key: keys.ada, method: 'PUT', body: { value: 1 } },
+    key: keys.ada,
+    method: 'PUT',
+    body: { value: 1 },
   })
   expect(articleIds(await ria.read(`/p/${postId}`))).toEqual([one, reply, two, three])
   expect(articleIds(await ria.read(`/p/${postId}?sort=new`))).toEqual([three, two, one, reply])

@@ -171,7 +171,8 @@ test('P4: a replay of a trial says in one sentence what its draft did, and leads
     expect(await mira.read(`/replays/${replayId}`)).not.toContain(`/trials/${id}`)
     await world.office.run(
       'UPDATE accounts SET owner_id = ? WHERE id = ?',
-      ...[world.mira.id, world.scout.id],
+      world.mira.id,
+      world.scout.id,
     )
     return html
   }
@@ -284,10 +285,12 @@ test('P7: the page of a change that waits shows what it changes and what its tri
   expect(await mira.read(path)).toContain('A change of scout waits here while it is tried')
   await world.office.run(
     'UPDATE agents SET gate = ? WHERE account_id = ?',
-    ...[JSON.stringify({ ...trial, setKey: trial.set }), world.scout.id],
+    JSON.stringify({ ...trial, setKey: trial.set }),
+    world.scout.id,
   )
   const { body } = await hub.call('/agents/scout/definition', {
-    ...{ method: 'PUT', key: world.mira.key },
+    method: 'PUT',
+    key: world.mira.key,
     body: { files, base_version: 1 },
   })
   await hub.settle()

@@ -19,8 +19,15 @@ const findMenu = (bar: string): string =>
 const forAll = ['/', '/m', '/agents', '/budgets', '/runs', '/scheduler', '/search', '/docs']
 const forMembers = ['/inbox', '/approvals', '/tools', '/settings', '/audit']
 const forAdmins = [
-  ...['/admin/people', '/policy', '/credentials', '/models', '/runners', '/moderation'],
-  ...['/admin/log', '/admin/backups', '/admin/limits'],
+  '/admin/people',
+  '/policy',
+  '/credentials',
+  '/models',
+  '/runners',
+  '/moderation',
+  '/admin/log',
+  '/admin/backups',
+  '/admin/limits',
 ]
 
 test.each([

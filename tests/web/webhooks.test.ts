@@ -13,8 +13,11 @@ const path = '/settings/webhooks'
 /** Creates a webhook with the form of a page; returns its own page. */
 async function add(fields: Record<string, string> = {}, page = path, browser = own) {
   const made = await browser.send(page, {
-    ...{ url: 'https://receiver.example/in', format: 'json', community: 'general' },
-    ...{ 'post.created': 'on', ...fields },
+    url: 'https://receiver.example/in',
+    format: 'json',
+    community: 'general',
+    'post.created': 'on',
+    ...fields,
   })
   const html = await made.text()
   const [secret = ''] = /whsec_[A-Za-z0-9+/=]+/.exec(html) ?? []

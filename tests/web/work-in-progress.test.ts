@@ -80,7 +80,11 @@ test('L22: without scripts the thread shows how far a run is, as far as the view
     .bind(id)
     .run()
   const step = (title: string, status: 'completed' | 'running') => ({
-    ...{ callId: null, title, status, output: null, reason: null },
+    callId: null,
+    title,
+    status,
+    output: null,
+    reason: null,
   })
   const call = { ...step('hub_search', 'running'), callId: 'c' }
   const planOf = (...titles: [string, string]) => ({
@@ -91,13 +95,11 @@ test('L22: without scripts the thread shows how far a run is, as far as the view
   const { agents } = hub.context()
   const asleep = agents.readState
   agents.readState = async () => ({
-    ...{
-      state: 'working',
-      activationId: id as never,
-      doing: 'writing',
-      reason: null,
-      nextAt: null,
-    },
+    state: 'working',
+    activationId: id as never,
+    doing: 'writing',
+    reason: null,
+    nextAt: null,
     plan: planOf('Find <both>', 'Read them'),
     publicPlan: planOf('', ''),
     text: 'Twice **a day**.\n\n<img src=x onerror=alert(1)>',
@@ -140,8 +142,15 @@ test('L22: what is usual is the median of the last answers that the viewer reads
        VALUES (?1, ?2, 'inbox', ?3, 'done', ?4, 'granted', ?5, 'm', 1, ?6, 0, ?6 + ?7, ?8, ?9)`,
     )
       .bind(
-        ...[hub.clock.newId<string>(), scout.id, of.task ?? 'mention', of.outcome ?? 'completed'],
-        ...[postId, hub.clock.now(), seconds * 1_000, costMicrousd, of.community ?? null],
+        hub.clock.newId<string>(),
+        scout.id,
+        of.task ?? 'mention',
+        of.outcome ?? 'completed',
+        postId,
+        hub.clock.now(),
+        seconds * 1_000,
+        costMicrousd,
+        of.community ?? null,
       )
       .run()
   await env.DB.prepare("DELETE FROM activations WHERE state = 'done' AND agent_id = ?")
@@ -180,20 +189,33 @@ test('L33 L41 L42: plan, events, summaries, waits and hooks of a trace are on it
       { ...search, input, hooks: [hook], calls: [...search.calls, ...planCalls] },
       { ...found, isError: true, text: 'Nothing <b>there</b>.' },
       returned('p', {
-        ...{ at: now + 6_490, startedAt: now + 6_480, name: 'memory_update_plan' },
+        at: now + 6_490,
+        startedAt: now + 6_480,
+        name: 'memory_update_plan',
         plan: {
           goal: 'Find the <b>cause</b>',
           steps: [{ title: 'Look at the graphs', status: 'completed' }],
         },
       }),
       {
-        ...{ type: 'compacted', at: now + 6_500, startedAt: now + 6_495, summary: '' },
-        ...{ replaced: 12, tokensBefore: 9_000, tokens: 3_000, charge: null, problem: null },
+        type: 'compacted',
+        at: now + 6_500,
+        startedAt: now + 6_495,
+        summary: '',
+        replaced: 12,
+        tokensBefore: 9_000,
+        tokens: 3_000,
+        charge: null,
+        problem: null,
       },
       { type: 'parked', at: now + 6_500, isLost: false },
       {
-        ...{ type: 'resumed', at: now + 6_500, admission: 'granted', decisions: [decision] },
-        ...{ isCancelled: false, closed: [] },
+        type: 'resumed',
+        at: now + 6_500,
+        admission: 'granted',
+        decisions: [decision],
+        isCancelled: false,
+        closed: [],
       },
       {
         type: 'load_failed',
@@ -223,7 +245,10 @@ test('B1 L43: a running activation has cost all that was charged, and the table 
   await insert('running')
   // a call without an answer, which belongs to no step
   const lost = (over: object): RunEvent => ({
-    ...{ type: 'interrupted', at: hub.clock.now() + 18_400, isEnded: false, closed: [] },
+    type: 'interrupted',
+    at: hub.clock.now() + 18_400,
+    isEnded: false,
+    closed: [],
     charge: charge({ inputTokens: 8_676, cachedTokens: 180, outputTokens: 202, ...over }),
   })
   const read = async (...more: RunEvent[]) => {

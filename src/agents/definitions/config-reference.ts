@@ -49,7 +49,8 @@ export function createConfigReference(): ConfigReference {
     ],
     templateFields,
     examples: templates.map(({ title, summary, files }) => ({
-      ...{ title, summary },
+      title,
+      summary,
       config: files['config.yaml'] ?? '',
     })),
   }

@@ -235,7 +235,10 @@ export const toScheduleFacts = ({
   timezone = 'UTC',
   task,
 }: ScheduleConfig): ScheduleFacts => ({
-  ...{ key: JSON.stringify([cron, timezone, task]), cron, timezone, task },
+  key: JSON.stringify([cron, timezone, task]),
+  cron,
+  timezone,
+  task,
 })
 
 /** Returns the agent's schedules that are not paused. */

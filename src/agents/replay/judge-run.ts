@@ -107,7 +107,11 @@ export class JudgeRun {
     if (stored) return stored
     const begun: JudgeProgress = {
       endsAt: this.#now + judgeLimits.durationMsMax,
-      ...{ usage: [], sent: null, failures: 0, retryAt: null, end: null },
+      usage: [],
+      sent: null,
+      failures: 0,
+      retryAt: null,
+      end: null,
     }
     this.#store.save('judge', begun)
     return begun

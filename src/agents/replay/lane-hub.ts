@@ -71,8 +71,12 @@ export class LaneHub implements ActivationApi {
     const parked = store.read('parked')
     const connections = await this.#deps.readConnections()
     const common = {
-      ...{ policy: lane.policy, reservation: unreserved, budgets: [], environment: alone },
-      ...{ connections, deadlineAt: Number.MAX_SAFE_INTEGER },
+      policy: lane.policy,
+      reservation: unreserved,
+      budgets: [],
+      environment: alone,
+      connections,
+      deadlineAt: Number.MAX_SAFE_INTEGER,
     }
     if (parked && parked.activationId !== activationId) {
       return { kind: 'resumed', ...parked, ...common }
@@ -281,9 +285,18 @@ export class LaneHub implements ActivationApi {
 
 /** Returns the result of a lane that cannot run. */
 const toUnstarted = (problem: string): LaneResult => ({
-  ...{ outcome: 'failed', error: null, answer: '', incomplete: problem },
-  ...{ steps: 0, tokens: 0, costMicrousd: 0, durationMs: 0 },
-  ...{ notes: [], calls: [], record: '', usage: [] },
+  outcome: 'failed',
+  error: null,
+  answer: '',
+  incomplete: problem,
+  steps: 0,
+  tokens: 0,
+  costMicrousd: 0,
+  durationMs: 0,
+  notes: [],
+  calls: [],
+  record: '',
+  usage: [],
 })
 
 /** Returns how the tools that a run was offered have changed since, as sentences. */

@@ -110,7 +110,12 @@ export const parseBlocks = (text: string) =>
   [...text.matchAll(blockPattern)].map(([, source = '', attributes = '', body = '']) => {
     const read = (name: string) => new RegExp(` ${name}="([^"]*)"`).exec(attributes)?.[1] ?? ''
     return {
-      ...{ source, body, id: read('id'), author: read('author'), author_kind: read('kind') },
-      ...{ asks: read('asks') === 'true', isQuestion: read('question') === 'true' },
+      source,
+      body,
+      id: read('id'),
+      author: read('author'),
+      author_kind: read('kind'),
+      asks: read('asks') === 'true',
+      isQuestion: read('question') === 'true',
     }
   })

@@ -8,7 +8,6 @@ import { definitionLimits } from '../../shared/config'
 import { batch, run } from '../../shared/db/batch'
 import type { Statement } from '../../shared/db/statement'
 import { AppError } from '../../shared/errors'
-import { foldText } from '../../shared/fold-text'
 import type { AccountId } from '../../shared/ids'
 import { checkName, reservedNames } from '../accounts/names'
 import { selectStaffNames, updateAccount } from '../accounts/queries'
@@ -30,7 +29,7 @@ import {
 import { armSweep, wakeAgents } from '../inbox/deliver'
 import { putExplorationStatements } from '../scheduling/exploration-queries'
 import { agentWaitStatements } from '../scheduling/outage-queries'
-import { guardSet, selectKeysOfSets, setConstraint } from '../trials/set-queries'
+import { guardSet, selectSetByName, setConstraint } from '../trials/set-queries'
 import {
   type ActiveDefinition,
   type DefinitionRow,
@@ -332,8 +331,6 @@ interface Current {
   definition: DefinitionRow | null
   /** What the editor has used of a member's limits. */
   use: { agents: number; saves: number }
-  /** Names of the sets on which its changes can be tried, as they are compared. */
-  setKeys: string[]
 }
 
 /**
@@ -348,20 +345,17 @@ async function findAgent(
   editor: Editor,
 ): Promise<Current> {
   const now = clock.now()
-  const { account, definition, use, sets } = await batch(db, {
+  const { account, definition, use } = await batch(db, {
     account: selectNamedAccount({ name, now }),
     definition: selectDefinition({ name }),
     use: selectOwnUse({ id: editor.id as AccountId, now }),
-    sets: selectKeysOfSets({ agent: name }),
   })
   if (!use) throw new Error('a statement without a table returned no row')
-  if (!account)
-    return { id: null, ownerId: null, ownerName: null, definition: null, use, setKeys: [] }
+  if (!account) return { id: null, ownerId: null, ownerName: null, definition: null, use }
   const { id, ownerId, ownerName } = account
   const isAgent = account.kind === 'agent' && !account.isImported
   if (isAgent && (account.isHosted || !account.hasKeys)) {
-    const setKeys = sets.map(({ nameKey }) => nameKey)
-    return { id, ownerId, ownerName, definition: definition ?? null, use, setKeys }
+    return { id, ownerId, ownerName, definition: definition ?? null, use }
   }
   throw isAgent ? definitionErrors.externalAgent(name) : definitionErrors.notAnAgent(name)
 }
@@ -402,7 +396,7 @@ async function putDefinition(
   const current = await findAgent(context, name, editor)
   await requireMaySave(context, current, sent)
   await refuseOutdated(context, current, sent)
-  refuseUnknownSet(current, sent)
+  await refuseUnknownSet(context, current, sent)
   const { definition } = current
   if (definition?.gate && definition.etag !== facts.etag && !options.alongside) {
     return hold(context, { gate: definition.gate, definition }, sent)
@@ -421,7 +415,7 @@ async function putDefinition(
       const changed = await findAgent(context, name, editor)
       await requireMaySave(context, changed, sent)
       await refuseOutdated(context, changed, sent)
-      refuseUnknownSet(changed, sent)
+      await refuseUnknownSet(context, changed, sent)
       return writeDefinition(context, sent, changed)
     },
   )
@@ -447,9 +441,14 @@ function findNewSet({ definition }: Current, { facts, options }: Sent): string |
 }
 
 /** @throws INVALID_DEFINITION for a trial on a set that the agent does not have: nothing would pass it */
-function refuseUnknownSet(current: Current, sent: Sent): void {
-  const set = findNewSet(current, sent)
-  if (set !== null && !current.setKeys.includes(foldText(set))) throw unknownSet(sent)
+async function refuseUnknownSet(
+  { db }: ActionContext,
+  current: Current,
+  sent: Sent,
+): Promise<void> {
+  const name = findNewSet(current, sent)
+  if (name === null || current.id === null) return
+  if (!(await run(db, selectSetByName({ agentId: current.id, name })))) throw unknownSet(sent)
 }
 
 const unknownSet = ({ name, facts: { trial, trialPath } }: Sent): AppError =>

@@ -157,7 +157,8 @@ async function apply(
   if (!files) throw heldErrors.noFiles()
   const applied = applyHeldStatements(held, { by, now: context.clock.now() })
   const options = {
-    ...{ baseVersion, allowGrants },
+    baseVersion,
+    allowGrants,
     ...(restoredFrom !== null && { restoredFrom }),
     alongside: [...applied, ...entries],
   }

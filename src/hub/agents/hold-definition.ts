@@ -113,8 +113,17 @@ async function hold(
   const statements = (trialId: TrialId | null, problem: string | null): Statement<unknown>[] => [
     ...(earlier ? [replaceHeld(earlier, { by: savedBy, now })] : []),
     insertHeld({
-      ...{ id: clock.newId(now), agentId, etag: facts.etag, baseVersion, restoredFrom },
-      ...{ allowGrants, savedBy, savedAt: now, gate, trialId, problem },
+      id: clock.newId(now),
+      agentId,
+      etag: facts.etag,
+      baseVersion,
+      restoredFrom,
+      allowGrants,
+      savedBy,
+      savedAt: now,
+      gate,
+      trialId,
+      problem,
     }),
     recordAdminAction(context, savedBy, {
       action: 'definition.hold',

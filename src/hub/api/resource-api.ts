@@ -82,8 +82,18 @@ function toRunSummary(row: TracedActivation): RunSummary {
   const { id, task, state, outcome, model, startedAt, finishedAt, iterations } = row
   const { postId, postTitle, tools, costMicrousd, isPriced, inputTokens, outputTokens } = row
   return {
-    ...{ id, task, state, outcome, model, startedAt, finishedAt, iterations, tools },
-    ...{ costMicrousd, isPriced, tokens: inputTokens + outputTokens },
+    id,
+    task,
+    state,
+    outcome,
+    model,
+    startedAt,
+    finishedAt,
+    iterations,
+    tools,
+    costMicrousd,
+    isPriced,
+    tokens: inputTokens + outputTokens,
     agent: row.agentName,
     error: row.error?.message ?? null,
     thread: postId === null ? null : { id: postId, title: postTitle ?? '' },

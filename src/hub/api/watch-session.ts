@@ -97,7 +97,9 @@ export async function watchSession(
       // It was deleted meanwhile, or is no longer for this account.
       if (!post) continue
       const socket = await connect(
-        ...[context, postTopic(id), toWatcherTags(account, post.communityId)],
+        context,
+        postTopic(id),
+        toWatcherTags(account, post.communityId),
         { comments: 0, working: [] },
       )
       watched.set(id, socket)

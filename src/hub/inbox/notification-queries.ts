@@ -61,7 +61,13 @@ export function upsertSettings(
     insertSelect(
       notificationSettings,
       {
-        ...{ accountId, quietFrom, quietTo, timezone, digestHour, digestAt, digestedAt: now },
+        accountId,
+        quietFrom,
+        quietTo,
+        timezone,
+        digestHour,
+        digestAt,
+        digestedAt: now,
         choices: sql`${JSON.stringify(settings.choices)}`,
       },
       sql`WHERE 1 ON CONFLICT (account_id) DO UPDATE SET

@@ -16,9 +16,17 @@ wel u hartelijk vous toi så mycket serdeczne большое 非常 很 정말
 `)
 
 const stops = new Set(
-  ['stop', 'stop it', 'stop now', 'please stop', 'stop please', 'stopp', 'bitte stopp'].concat(
-    ...[['arrête', 'arrêtez', 'detente', 'basta', 'ferma', 'pare', 'стоп', '停止', 'やめて']],
-  ),
+  ['stop', 'stop it', 'stop now', 'please stop', 'stop please', 'stopp', 'bitte stopp'].concat([
+    'arrête',
+    'arrêtez',
+    'detente',
+    'basta',
+    'ferma',
+    'pare',
+    'стоп',
+    '停止',
+    'やめて',
+  ]),
 )
 
 const mention = /@[\p{L}\p{N}_-]+/gu

@@ -31,12 +31,16 @@ export class SessionStore {
     this.#sql.exec(
       `INSERT INTO sessions (topic, owner, post_ids, used_at) VALUES (?, ?, ?, ?)
         ON CONFLICT (topic) DO UPDATE SET post_ids = excluded.post_ids`,
-      ...[topic, owner, JSON.stringify(next), now],
+      topic,
+      owner,
+      JSON.stringify(next),
+      now,
     )
     this.#sql.exec(
       `DELETE FROM sessions WHERE owner = ?1 AND topic NOT IN
         (SELECT topic FROM sessions WHERE owner = ?1 ORDER BY used_at DESC, rowid DESC LIMIT ?2)`,
-      ...[owner, liveLimits.sessionsPerAccountMax],
+      owner,
+      liveLimits.sessionsPerAccountMax,
     )
     return true
   }
@@ -47,7 +51,8 @@ export class SessionStore {
     const [session] = this.#sql
       .exec<{ post_ids: string }>(
         'UPDATE sessions SET used_at = ? WHERE topic = ? RETURNING post_ids',
-        ...[now, topic],
+        now,
+        topic,
       )
       .toArray()
     return session ? (JSON.parse(session.post_ids) as string[]) : []

@@ -360,8 +360,12 @@ export const insertWrittenBackup = (of: {
 }): Statement<void> =>
   insertAdminEntryIf(
     {
-      ...{ id: of.id, accountId: of.accountId, createdAt: of.at },
-      ...{ action: 'backup.written', targetType: 'hub', targetId: backupTarget },
+      id: of.id,
+      accountId: of.accountId,
+      createdAt: of.at,
+      action: 'backup.written',
+      targetType: 'hub',
+      targetId: backupTarget,
       after: { ...of.written },
     },
     sql`NOT EXISTS (SELECT 1 FROM ${adminLog} ${entry} WHERE ${entry.targetId} = ${backupTarget}

@@ -366,7 +366,11 @@ export function selectPostsThen(
   const key = author === undefined ? place : community === undefined ? 'author' : 'both'
   return pastPosts[key]({
     ...viewerValues(null, at),
-    ...{ reader, at, limit, afterKey, afterId },
+    reader,
+    at,
+    limit,
+    afterKey,
+    afterId,
     community: community ?? null,
     author: author ?? null,
     offset: offset ?? 0,
@@ -380,7 +384,11 @@ export function selectHotPostsThen(
 ): Statement<PostRow[]> {
   return pastHotPosts[community === undefined ? 'hub' : 'community']({
     ...viewerValues(null, at),
-    ...{ reader, at, limit, afterKey: Number.MAX_SAFE_INTEGER, afterId: '' },
+    reader,
+    at,
+    limit,
+    afterKey: Number.MAX_SAFE_INTEGER,
+    afterId: '',
     community: community ?? null,
     author: null,
     offset: 0,

@@ -321,7 +321,10 @@ export async function readPaidBy(
     const { scope, scopeId, name, period, endsAt } = budget
     const isHidden = isOthers(scope, scopeId)
     return {
-      ...{ scope, name, period, endsAt },
+      scope,
+      name,
+      period,
+      endsAt,
       leftMicrousd: isHidden ? null : left(budget.limitMicrousd, budget.spentMicrousd),
       leftTokens: isHidden ? null : left(budget.limitTokens, budget.spentTokens),
     }
@@ -535,10 +538,14 @@ function toObserved(found: ReplayedRun, trace: TraceView | null, answer: string)
     durationMs: Math.max(0, (found.finishedAt ?? found.startedAt) - found.startedAt),
     incomplete: null,
     notes: [],
-    ...{ isReused: false, reusedFrom: null },
+    isReused: false,
+    reusedFrom: null,
     calls: steps.flatMap(({ step, tools }) =>
       tools.map(({ name, arguments: text, isError }) => ({
-        ...{ step, tool: name, arguments: text, isError },
+        step,
+        tool: name,
+        arguments: text,
+        isError,
         source: 'record' as const,
         isRepeated: false,
         current: [],

@@ -97,8 +97,11 @@ async function openLane(
 /** Selects what keeps somebody and the requesters of a run from reading it, with what its tools read. */
 export const selectObstaclesFor = (id: ActivationId, accountId: AccountId, reads: RunReads) =>
   selectObstacles({
-    ...{ id, accountId, both: actorReader({ accountId, activationId: id }) },
-    ...{ posts: JSON.stringify(reads.posts), comments: JSON.stringify(reads.comments) },
+    id,
+    accountId,
+    both: actorReader({ accountId, activationId: id }),
+    posts: JSON.stringify(reads.posts),
+    comments: JSON.stringify(reads.comments),
   })
 
 /** Whether a text of a run was deleted or removed, or cannot be read by all who have to. */
@@ -246,7 +249,12 @@ async function finishLane(
     charge: chargeLaneStatements({ activationId: laneId, usage, now }),
     record: storeRecord({ laneId, record: maskTrace(result.record, settings) }),
     end: endLane({
-      ...{ laneId, now, outcome, steps, durationMs, incomplete },
+      laneId,
+      now,
+      outcome,
+      steps,
+      durationMs,
+      incomplete,
       error: error && { ...error, message: mask(error.message) },
       answer: mask(result.answer).slice(0, replayLimits.answerCharsMax),
       notes: result.notes.slice(0, replayLimits.notesMax),

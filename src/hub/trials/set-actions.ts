@@ -228,7 +228,12 @@ export async function createSet(
     return runOnce(db, once, {
       now,
       answer: {
-        ...{ id, agent: person, agentName, name: input.name, cases: 0, createdAt: now },
+        id,
+        agent: person,
+        agentName,
+        name: input.name,
+        cases: 0,
+        createdAt: now,
         isGate: gate?.setKey === foldText(input.name),
       },
       constraints: {
@@ -500,7 +505,10 @@ export async function importCases(
   const results = lines.map((each): ImportedLine | { line: number; run: string } => {
     const { line } = each
     const refused = (message: string): ImportedLine => ({
-      ...{ line, result: 'refused', caseId: null, message },
+      line,
+      result: 'refused',
+      caseId: null,
+      message,
     })
     if ('problem' in each) return refused(each.problem)
     const { activation_id: id } = each.input

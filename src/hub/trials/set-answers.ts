@@ -90,7 +90,10 @@ export function presentImport(lines: ImportedLine[]): z.input<typeof importAnswe
     kept: count('kept'),
     refused: count('refused'),
     lines: lines.map(({ line, result, caseId, message }) => ({
-      ...{ line, result, case_id: caseId, message },
+      line,
+      result,
+      case_id: caseId,
+      message,
     })),
   }
 }

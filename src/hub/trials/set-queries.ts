@@ -96,14 +96,6 @@ export const selectSets = prepare(({ agent }: Params<{ agent: string }>) =>
   ),
 )
 
-/** Selects the names of the sets of an agent as they are compared. */
-export const selectKeysOfSets = prepare(({ agent }: Params<{ agent: string }>) =>
-  manySql(
-    { nameKey: s.nameKey },
-    sql`FROM ${accounts} ${a} JOIN ${caseSets} ${s} ON ${s.agentId} = ${a.id} WHERE ${a.name} = ${agent}`,
-  ),
-)
-
 /** The constraint that fails when a set is not as a write needs it. */
 export const setConstraint = 'access_set'
 

@@ -253,7 +253,9 @@ async function planTrial(
   const cases = found.cases.map((each) => ({ ...each, problem: findCaseProblem(caller, each) }))
   const judge = agents.replays.readJudge(connections)
   return {
-    ...{ set, cases, judge },
+    set,
+    cases,
+    judge,
     limits: active.facts && draft.facts && toLimits(active.facts, draft.facts, judge),
     models: [
       ...new Set([
@@ -424,15 +426,25 @@ export async function startTrial(
     const now = clock.now()
     const id = clock.newId<TrialId>(now)
     const trial = {
-      ...{ id, limits, setId: set.id, agentId: set.agentId, requestedBy: accountId },
-      ...{ draft: input.files, repeats: input.repeats, baselineVersion: set.version },
+      id,
+      limits,
+      setId: set.id,
+      agentId: set.agentId,
+      requestedBy: accountId,
+      draft: input.files,
+      repeats: input.repeats,
+      baselineVersion: set.version,
       judge: judge?.model ?? null,
       costMaxMicrousd: promise.costMaxMicrousd,
       runsMonth: set.runsMonth,
       createdAt: now,
     }
     const list = plan.cases.map(({ activationId, checks, note, problem }, position) => ({
-      ...{ id: clock.newId<CaseId>(now), activationId, position, checks, note },
+      id: clock.newId<CaseId>(now),
+      activationId,
+      position,
+      checks,
+      note,
       state: problem === null ? ('queued' as const) : ('skipped' as const),
       reason: problem,
     }))
@@ -525,7 +537,8 @@ const toCounted = ({ state, verdicts, findings, checks, results }: ListedCase): 
   const passesOf = (side: 'baseline' | 'candidate') =>
     (results?.[side] ?? []).map((sample) => sample.every(({ passed }) => passed))
   return {
-    ...{ state, verdicts },
+    state,
+    verdicts,
     noise: findings?.noise ?? null,
     toolErrors: findings?.toolErrors ?? null,
     passed:
@@ -563,7 +576,12 @@ const hidden = { question: '', note: '', checks: [], results: null, judgements: 
 const isEnded = ({ state }: ListedLane): boolean => state !== 'queued' && state !== 'running'
 
 const toSide = ({ answer, steps, tokens, costMicrousd, durationMs, incomplete }: ListedLane) => ({
-  ...{ answer, steps, tokens, costMicrousd, durationMs, incomplete },
+  answer,
+  steps,
+  tokens,
+  costMicrousd,
+  durationMs,
+  incomplete,
 })
 
 const toWords = (lane: ListedLane): JudgeWords => ({
@@ -640,7 +658,9 @@ export async function readBlindCase(
   const isSwapped = await isCandidateFirst(chosen.id, viewer.id)
   const { id, question, note } = chosen
   return {
-    ...{ id, question, note },
+    id,
+    question,
+    note,
     first: isSwapped ? candidate : baseline,
     second: isSwapped ? baseline : candidate,
     isSame: hasSameWords(baseline, candidate),

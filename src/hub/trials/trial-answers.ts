@@ -153,7 +153,9 @@ const presentPassed = ({
   allSamples,
   cases,
 }: TrialSummary['passed']['baseline']): z.input<typeof passedAnswer> => ({
-  ...{ samples, of, cases },
+  samples,
+  of,
+  cases,
   all_samples: allSamples,
 })
 

@@ -250,7 +250,9 @@ async function startReview(
   const at = clock.now()
   const keys = { deliveryKey: null, bodyKey: null, postId: null }
   const result = await takeReview(context, {
-    ...{ triggerId, event, payload },
+    triggerId,
+    event,
+    payload,
     record: (note) => [
       deleteOldDeliveries(triggerId, at),
       insertDelivery({ id: clock.newId(), triggerId, ...keys, event, at, note }),

@@ -136,9 +136,14 @@ export async function createWebhook(
       now: createdAt,
       answer: {
         ...row,
-        ...{ ownerId: accountId, owner: presentPerson({ ...actor, id: accountId }) },
+        ownerId: accountId,
+        owner: presentPerson({ ...actor, id: accountId }),
         community: community && presentPlace(community),
-        ...{ url: sealed.url, secret, disabledAt: null, reason: null, failingSince: null },
+        url: sealed.url,
+        secret,
+        disabledAt: null,
+        reason: null,
+        failingSince: null,
       },
       isSecret: true,
       constraints: {

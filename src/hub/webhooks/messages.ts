@@ -45,7 +45,11 @@ export function formatMessage(subject: Subject, origin: string): string {
 export function formatTest(format: WebhookFormat, createdAt: number): string {
   const heading = 'This is a test. Webhooks of this hub reach this address.'
   return formatBody(format, {
-    ...{ type: 'webhook.test', createdAt, heading, quote: '', url: null },
+    type: 'webhook.test',
+    createdAt,
+    heading,
+    quote: '',
+    url: null,
     data: { message: heading },
   })
 }

@@ -169,7 +169,9 @@ export const insertWebhook = (webhook: NewWebhook): Statement<void> => {
 export const selectSealed = (id: string, accountId: AccountId) =>
   oneSql(
     {
-      ...{ sealed: w.sealed, format: w.format, disabledAt: w.disabledAt },
+      sealed: w.sealed,
+      format: w.format,
+      disabledAt: w.disabledAt,
       communityId: w.communityId,
       isAllowed: flag(mayHaveWebhookSql(a, w.communityId)),
     },

@@ -245,7 +245,11 @@ const unsealed: Unsealed = { ciphertext: null, iv: null, keyId: null }
  */
 const toContext = (row: SealedTo): string =>
   JSON.stringify([
-    ...[row.name, row.server, row.service, row.community, row.agentId],
+    row.name,
+    row.server,
+    row.service,
+    row.community,
+    row.agentId,
     ...(row.destination === null ? [] : [row.destination]),
   ])
 

@@ -17,8 +17,17 @@ export const bindingUrl = 'https://ai.binding/v1'
 
 /** What the binding takes of a request of Chat Completions; models refuse fields that they do not know. */
 const inputFields = [
-  ...['messages', 'tools', 'tool_choice', 'response_format', 'stream'],
-  ...['max_tokens', 'temperature', 'top_p', 'seed', 'frequency_penalty', 'presence_penalty'],
+  'messages',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'stream',
+  'max_tokens',
+  'temperature',
+  'top_p',
+  'seed',
+  'frequency_penalty',
+  'presence_penalty',
 ]
 
 type Fields = Record<string, unknown>

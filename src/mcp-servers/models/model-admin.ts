@@ -85,7 +85,9 @@ export function createModelAdmin(deps: ModelsDeps, hub: Hub): ModelAdmin {
   const findAddress = (provider: string) => findAddressIn(deps.addresses, provider)
   const record = createRecorder(hub)
   const touch = (admin: Admin, provider: string) => ({
-    ...{ provider, updatedAt: clock.now(), updatedBy: admin.name },
+    provider,
+    updatedAt: clock.now(),
+    updatedBy: admin.name,
   })
   return {
     selectProviders: () => mapStatement(selectProviderRows({}), (rows) => rows.map(summarize)),
@@ -314,7 +316,9 @@ const found = z.array(
 async function readLocalServers(search: () => Promise<unknown>): Promise<LocalModelServer[]> {
   const servers = found.safeParse(await search().catch(() => null))
   return (servers.data ?? []).map(({ name, base_url, models }) => ({
-    ...{ name, baseUrl: base_url, models },
+    name,
+    baseUrl: base_url,
+    models,
   }))
 }
 

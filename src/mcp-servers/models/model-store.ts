@@ -44,8 +44,16 @@ function withBinding(connections: ModelConnection[], rows: ProviderRow[]): Model
   if (row?.service || row?.credential) return connections
   const { defaultModel = null, listed = [], prices = {} } = row?.provider ?? {}
   const binding: ModelConnection = {
-    ...{ provider: bindingProvider, baseUrl: bindingUrl, hasKey: true, keyProblem: null },
-    ...{ isBinding: true, defaultModel, listed, prices, revision: 'binding', sealed: null },
+    provider: bindingProvider,
+    baseUrl: bindingUrl,
+    hasKey: true,
+    keyProblem: null,
+    isBinding: true,
+    defaultModel,
+    listed,
+    prices,
+    revision: 'binding',
+    sealed: null,
   }
   return [...connections.filter(({ provider }) => provider !== bindingProvider), binding]
 }

@@ -46,7 +46,8 @@ const services: Record<MailService['kind'], Service> = {
         TrackOpens: false,
         TrackLinks: 'None',
         Headers: Object.entries({
-          ...{ 'Message-ID': toMessageId(from, message), 'X-PM-KeepID': 'true' },
+          'Message-ID': toMessageId(from, message),
+          'X-PM-KeepID': 'true',
           ...listHeaders(message),
         }).map(([Name, Value]) => ({ Name, Value })),
       },

@@ -22,10 +22,17 @@ export async function openSmtp(server: SmtpServer, from: Sender): Promise<MailTr
     // The library would resolve the name itself, which fails in workerd.
     const socket = await connect(server)
     const session = new SMTPConnection({
-      ...{ host, port, connection: socket, name: domainOf(from) },
-      ...{ secure: security === 'tls', secured: security === 'tls' },
-      ...{ requireTLS: security === 'starttls', ignoreTLS: security === 'plain' },
-      ...{ connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs },
+      host,
+      port,
+      connection: socket,
+      name: domainOf(from),
+      secure: security === 'tls',
+      secured: security === 'tls',
+      requireTLS: security === 'starttls',
+      ignoreTLS: security === 'plain',
+      connectionTimeout: timeoutMs,
+      greetingTimeout: timeoutMs,
+      socketTimeout: timeoutMs,
     })
     connection = session
     // A step that fails reports it; what the server sends afterwards is for nobody.

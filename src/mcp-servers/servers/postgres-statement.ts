@@ -157,7 +157,7 @@ function openDriver(login: Login, signal: AbortSignal) {
     database,
     user,
     password,
-    // In a spread, because the driver's types lack this option.
+    // biome-ignore lint/plugin: the driver's types lack this option
     ...{ socket },
     max: 1,
     ssl: false,

@@ -109,8 +109,21 @@ const reading = ['select', 'with', 'values', 'table', 'show', 'explain']
 
 /** Statements that end the transaction, outlive it on a pooled connection, or use another protocol. */
 const notWriting = [
-  ...['begin', 'start', 'commit', 'end', 'rollback', 'abort', 'savepoint', 'release', 'prepare'],
-  ...['set', 'reset', 'discard', 'copy', 'declare', 'listen'],
+  'begin',
+  'start',
+  'commit',
+  'end',
+  'rollback',
+  'abort',
+  'savepoint',
+  'release',
+  'prepare',
+  'set',
+  'reset',
+  'discard',
+  'copy',
+  'declare',
+  'listen',
 ]
 
 /** Checks that a statement reads. @throws VALIDATION */

@@ -456,12 +456,10 @@ export function fillForm(
   const typed = {
     ...toAgentFields(after, read(promptFile)),
     ...Object.fromEntries(timeFields.map((field) => [`schedule_${field}`, time[field]])),
-    ...{
-      budget: read('budget'),
-      schedule_task: task,
-      schedule_timezone: read('schedule_timezone'),
-      ...(gate && Object.fromEntries(gateTexts.map((name) => [name, read(name)]))),
-    },
+    budget: read('budget'),
+    schedule_task: task,
+    schedule_timezone: read('schedule_timezone'),
+    ...(gate && Object.fromEntries(gateTexts.map((name) => [name, read(name)]))),
     allow: read('allow'),
   }
   const errors = { ...findErrors({ budget: read('budget'), cost, cron, task }), ...gateErrors }

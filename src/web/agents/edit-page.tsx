@@ -389,7 +389,8 @@ const notStarted = ['CONFLICT', 'INVALID_DEFINITION', 'VALIDATION', 'NOT_FOUND',
 
 /** Returns what was typed, to be shown again as it was. */
 const toKept = ({ files, base, isForm, filled }: ReturnType<typeof readSubmitted>): Shown => ({
-  ...{ files, base },
+  files,
+  base,
   ...(isForm && filled ? { filled } : { isForm: false }),
 })
 

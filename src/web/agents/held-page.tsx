@@ -73,7 +73,11 @@ async function show(
   ])
   const diffs = files ? diffFiles(current ?? {}, files) : []
   const decided = list.filter(({ outcome }) => outcome !== null)
-  return sendPage(c, <HeldPage {...{ frame, name, held, decided, diffs, form }} />, status)
+  return sendPage(
+    c,
+    <HeldPage frame={frame} name={name} held={held} decided={decided} diffs={diffs} form={form} />,
+    status,
+  )
 }
 
 async function submitApply(c: PageContext): Promise<Response> {

@@ -88,7 +88,11 @@ async function showKnowledge(
   const known = await c.var.context.agents.knowledge
     .list(agent.id, agent.view, { before, after, limit })
     .catch(() => null)
-  return sendPage(c, <KnowsPage {...{ frame, agent, known, problem }} />, status)
+  return sendPage(
+    c,
+    <KnowsPage frame={frame} agent={agent} known={known} problem={problem} />,
+    status,
+  )
 }
 
 async function correct(c: PageContext): Promise<Response> {

@@ -79,7 +79,11 @@ async function show(c: PageContext, shown: Shown, status = 200): Promise<Respons
   const { agents } = c.var.context
   const files = await readFiles(c.var.context, name, definition)
   const props = {
-    ...{ frame, name: definition.name, form, edited, lastRuns },
+    frame,
+    name: definition.name,
+    form,
+    edited,
+    lastRuns,
     base: shown.base ?? definition.version,
     requesters: names?.requesters ?? [],
     ownerName: names?.ownerName ?? null,
@@ -311,7 +315,10 @@ const Entry: FC<EntryProps> = ({ entry, index, ...props }) => {
       </p>
       {!props.preview && (
         <EditScheduleForm
-          {...{ name, base, entry, index }}
+          name={name}
+          base={base}
+          entry={entry}
+          index={index}
           form={entry.key === edited ? form : null}
         />
       )}
@@ -324,7 +331,7 @@ const Entry: FC<EntryProps> = ({ entry, index, ...props }) => {
           <span class="vh"> {entry.task}</span>
         </button>
       </form>
-      <DeleteScheduleForm {...{ name, base, entry }} />
+      <DeleteScheduleForm name={name} base={base} entry={entry} />
     </section>
   )
 }

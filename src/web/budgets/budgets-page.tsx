@@ -109,7 +109,10 @@ export const BudgetsPage: FC<BudgetsPageProps> = (props) => {
         />
       )}
       <SpendSection
-        {...{ view, chart, total, budgets }}
+        view={view}
+        chart={chart}
+        total={total}
+        budgets={budgets}
         rows={series}
         isOffline={frame.isOffline}
       />

@@ -83,7 +83,9 @@ function toSections(name: string, source: string): GuideSection[] {
     else sections.push({ heading: showHeading(heading), lines: [] })
   }
   return sections.map(({ heading, lines }) => ({
-    ...{ name, title, heading },
+    name,
+    title,
+    heading,
     path: heading === '' ? guidePath(name) : `${guidePath(name)}#${toAnchor(heading)}`,
     words: [...new Set(toWords(lines.join(' ')))],
   }))

@@ -189,7 +189,8 @@ function saveSettings(c: PageContext, models: ModelAdminApi): Promise<Response> 
       const names = Object.keys(settingsLabels)
       const fields = Object.fromEntries(names.map((name) => [name, field(name)]))
       return show(c, models, {
-        ...{ ...nothing, ...rejection },
+        ...nothing,
+        ...rejection,
         typed: { provider: field('provider'), fields },
       })
     },

@@ -97,7 +97,12 @@ interface ModerateFormProps {
 }
 
 const newForm = createForm<ModerateField>({
-  ...{ reason: '', days: '7', action: '', comment_id: '', report_id: '', next: '' },
+  reason: '',
+  days: '7',
+  action: '',
+  comment_id: '',
+  report_id: '',
+  next: '',
 })
 
 /** The actions of a moderator on a post or a comment, in the queue and on a page of their own: a disclosure with a reason and buttons. */

@@ -40,6 +40,11 @@ export const NextRuns: FC<{ entry: ScheduleEntry }> = ({ entry: { nextRuns, time
 
 const formatInZone = (at: number, timeZone: string): string =>
   new Intl.DateTimeFormat('en-GB', {
-    ...{ timeZone, weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },
-    ...{ hour: '2-digit', minute: '2-digit' },
+    timeZone,
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
   }).format(at)

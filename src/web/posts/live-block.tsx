@@ -26,7 +26,11 @@ export interface WorkProgress {
 }
 
 export const noProgress: WorkProgress = {
-  ...{ doing: null, steps: [], text: '', spentMicrousd: 0, usual: null },
+  doing: null,
+  steps: [],
+  text: '',
+  spentMicrousd: 0,
+  usual: null,
 }
 
 /** Runs of a thread whose agents are asked how far they are. */

@@ -64,7 +64,8 @@ const listKnown = (
   new Set(
     [
       authorName,
-      ...[...comments.map((each) => each.authorName), ...mentioned.map((each) => each.name)],
+      ...comments.map((each) => each.authorName),
+      ...mentioned.map((each) => each.name),
     ].map((name) => name.toLowerCase()),
   )
 

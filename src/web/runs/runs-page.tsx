@@ -79,7 +79,14 @@ async function showRuns(c: PageContext, forms: RunForms = {}, status = 200) {
   return sendPage(
     c,
     <RunsPage
-      {...{ frame, rows, totals, totalsEdge, views, viewForm, chosenForm, ...read }}
+      frame={frame}
+      rows={rows}
+      totals={totals}
+      totalsEdge={totalsEdge}
+      views={views}
+      viewForm={viewForm}
+      chosenForm={chosenForm}
+      {...read}
       setNames={setNames.map(({ name }) => name)}
       next={next && encodeCursor('/runs', next)}
     />,
@@ -437,8 +444,19 @@ const RunViews: FC<RunViewsProps> = ({ viewer, views, query, form }) => {
 }
 
 const headers = [
-  ...['started_utc', 'finished_utc', 'agent', 'task', 'requesters', 'post_title', 'outcome'],
-  ...['model', 'model_calls', 'tokens', 'cost_usd', 'is_priced', 'id'],
+  'started_utc',
+  'finished_utc',
+  'agent',
+  'task',
+  'requesters',
+  'post_title',
+  'outcome',
+  'model',
+  'model_calls',
+  'tokens',
+  'cost_usd',
+  'is_priced',
+  'id',
 ]
 
 /** Returns runs as CSV, newest first. */

@@ -119,7 +119,7 @@ async function showSets(c: PageContext, form: SetFormState, status = 200): Promi
   const name = c.req.param('name') ?? ''
   const { frame, caller } = await readOpener(c)
   const sets = await listSets(c.var.context, caller, name)
-  return sendPage(c, <SetsPage {...{ frame, name, sets, form }} />, status)
+  return sendPage(c, <SetsPage frame={frame} name={name} sets={sets} form={form} />, status)
 }
 
 async function submitSet(c: PageContext): Promise<Response> {
@@ -166,7 +166,18 @@ export async function showSet(
   const edited =
     submitted.edited ?? (chosen ? { id: chosen.id, ...fillCaseForm(chosen) } : undefined)
   const added = submitted.added ?? readAdded(c)
-  return sendPage(c, <SetPage {...{ frame, set, trials, ...submitted, added, edited }} />, status)
+  return sendPage(
+    c,
+    <SetPage
+      frame={frame}
+      set={set}
+      trials={trials}
+      {...submitted}
+      added={added}
+      edited={edited}
+    />,
+    status,
+  )
 }
 
 /** Path of a set that says how many runs were added to it. */

@@ -79,7 +79,8 @@ interface Group {
 }
 
 const ofVerdict = (name: Verdict, label: string): Group => ({
-  ...{ name, label },
+  name,
+  label,
   has: ({ verdict }) => verdict === name,
 })
 
@@ -89,7 +90,8 @@ const groups: Group[] = [
   ofVerdict('same', 'Same'),
   ofVerdict('cannot_tell', 'Undecided'),
   {
-    ...{ name: 'waiting', label: 'Waiting for people' },
+    name: 'waiting',
+    label: 'Waiting for people',
     has: ({ state, verdict }) => state === 'done' && verdict === null,
   },
   { name: 'open', label: 'Not ended', has: isOpen },

@@ -162,7 +162,10 @@ async function showNotifications(
   const settings = answers.stored ?? defaultSettings
   const label = describeDevice(c.req.header('user-agent'))
   const props = {
-    ...{ frame, devices: answers.devices, settings, isUnset: answers.stored === undefined },
+    frame,
+    devices: answers.devices,
+    settings,
+    isUnset: answers.stored === undefined,
     serverKey: await push.readPublicKey(),
     wanted: forms.wanted ?? toWantedForm(settings),
     device: forms.device ?? createForm({ label, subscription: '' }),

@@ -514,7 +514,12 @@ async function show(c: PageContext, options: ShowOptions): Promise<Response> {
   const shown =
     renewed && options.renewed ? { ...renewed, ...options.renewed } : (options.shown ?? null)
   const props = {
-    ...{ frame, triggers, deliveries, shown, community, origin: c.var.origin },
+    frame,
+    triggers,
+    deliveries,
+    shown,
+    community,
+    origin: c.var.origin,
     form: options.form ?? emptyForm(),
     places: places.map(({ name }) => name),
     agents: answers.agents?.map(({ name }) => name) ?? [],

@@ -98,7 +98,13 @@ export const RemoteServerPage: FC<RemoteServerPageProps> = (props) => {
       <p class="lede">{server.description}</p>
       <ErrorSummary problem={props.problem} />
       <ListProblems server={server} />
-      <ServerSteps {...{ server, counts, version, grants, agents }} />
+      <ServerSteps
+        server={server}
+        counts={counts}
+        version={version}
+        grants={grants}
+        agents={agents}
+      />
       <Instructions server={server} />
       <p class="up3">
         <StateCounts server={server.name} counts={counts} />

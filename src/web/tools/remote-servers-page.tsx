@@ -137,7 +137,10 @@ async function showServers(
 
 /** A server with all its tools, from the first page on. */
 const firstPage = (server: string) => ({
-  ...{ server, filter: readFilterValues(() => ''), cursor: '', typed: emptyMapping },
+  server,
+  filter: readFilterValues(() => ''),
+  cursor: '',
+  typed: emptyMapping,
 })
 
 interface ShownServer extends Shown {
@@ -163,7 +166,16 @@ async function showServer(
   if (!server) throw notFound('remote server')
   const agents = listAgents(policies, tools.grants)
   const body = (
-    <RemoteServerPage {...{ ...tools, server, agents, version, filter, cursor, problem, typed }} />
+    <RemoteServerPage
+      {...tools}
+      server={server}
+      agents={agents}
+      version={version}
+      filter={filter}
+      cursor={cursor}
+      problem={problem}
+      typed={typed}
+    />
   )
   return sendAdminPage(c, { frame, title: name, tab: 'tools', status, body })
 }

@@ -46,8 +46,14 @@ describe('the layers of a prompt', () => {
     expect(textOf(prompt[historyFrom])).toMatch(/^Summary of the earlier conversation/)
     expect(prompt.slice(historyFrom).map(({ role }) => role)).toEqual([
       'user',
-      ...['user', 'assistant', 'tool', 'assistant'],
-      ...['user', 'assistant', 'tool', 'assistant'],
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
       'user',
     ])
     expect(textOf(prompt.at(-1))).toContain('what are they?')

@@ -12,9 +12,14 @@ import type { BudgetId } from '../../../src/shared/ids'
 
 const budget = (spent: number, over: Partial<BudgetStatus> = {}): BudgetStatus => ({
   id: 'b' as BudgetId,
-  ...{ scope: 'agent', scopeId: 'scout', period: 'day' },
-  ...{ warningShare: 0.8, throttleShare: 0.9, criticalShare: 1 },
-  ...{ level: 'healthy', isRefusing: false },
+  scope: 'agent',
+  scopeId: 'scout',
+  period: 'day',
+  warningShare: 0.8,
+  throttleShare: 0.9,
+  criticalShare: 1,
+  level: 'healthy',
+  isRefusing: false,
   limitMicrousd: 1_000_000,
   limitTokens: null,
   spentMicrousd: spent,

@@ -4,8 +4,12 @@ import type { Model } from '../../../src/agents/models/model-port'
 import { isGranted } from '../../../src/mcp-servers/gateway/decide'
 
 const aModel = (prices: Model['prices']): Model => ({
-  ...{ id: 'anthropic/big', provider: 'anthropic', isOffline: false, prices },
-  ...{ contextTokens: 200_000, outputTokensMax: 64_000 },
+  id: 'anthropic/big',
+  provider: 'anthropic',
+  isOffline: false,
+  prices,
+  contextTokens: 200_000,
+  outputTokensMax: 64_000,
   call: () => Promise.reject(new Error('not called')),
 })
 const priced = aModel({ input: 3_000_000, cached: 300_000, output: 15_000_000 })
@@ -14,8 +18,12 @@ async function listFields(config: string, model = priced): Promise<string[]> {
   const check = await checkDefinition(
     { 'config.yaml': `name: scout\n${config}`, 'system-prompt.md': 'You are {{name}}.' },
     {
-      ...{ listModels: () => [model], listServers: () => ['hub'], hookNames: [], isGranted },
-      ...{ isTooWide: () => false, hasTool: () => true },
+      listModels: () => [model],
+      listServers: () => ['hub'],
+      hookNames: [],
+      isGranted,
+      isTooWide: () => false,
+      hasTool: () => true,
     },
   )
   if (!check.ok) throw new Error(JSON.stringify(check.problems))
@@ -37,6 +45,9 @@ test('what reaches beyond an agent is for admins: its program, where keys go, an
     'type: claude-code\ncapabilities: { builtin: shell }\nruns_on: [lab]\nworkspace: { repository: "github:acme/tools" }\nbrain: { provider: anthropic, model: big }',
   )
   expect(program.map((each) => each.split(' ')[0])).toEqual([
-    ...['type', 'capabilities.builtin', 'runs_on', 'workspace'],
+    'type',
+    'capabilities.builtin',
+    'runs_on',
+    'workspace',
   ])
 })

@@ -253,7 +253,8 @@ test('D1: the form makes a coding agent and back, and a workspace goes with its 
   expect(read(config)).toMatchObject({ program: 'native', repository: '', ref: '' })
   const made = change(config, coding)
   expect(parse(made)).toMatchObject({
-    ...{ type: 'codex', workspace: { repository: 'github:octo/parser', ref: 'main' } },
+    type: 'codex',
+    workspace: { repository: 'github:octo/parser', ref: 'main' },
   })
   expect(made.startsWith(config)).toBe(true)
   expect(read(made)).toMatchObject(coding)

@@ -76,8 +76,10 @@ test('B4: the floor and the want of a call are its worst case in whole micro-dol
       adminFields: [],
       schedules: [],
       writing: {
-        ...{ dailyPostsMax: 5, dailyCommentsMax: 50 },
-        ...{ responsesPerThreadMax: 3, intervalMs: 60_000 },
+        dailyPostsMax: 5,
+        dailyCommentsMax: 50,
+        responsesPerThreadMax: 3,
+        intervalMs: 60_000,
       },
       durationSecondsMax: 300,
       // 256 x $15 and 48,000 x $3 + 1,000 x $15, per million
@@ -175,7 +177,8 @@ test.each(reserved)(
   'D2: a grant of a server %s warns only while no tool here needs it, whatever the server is called',
   async (server) => {
     const config = [
-      ...['name: scout', 'capabilities:'],
+      'name: scout',
+      'capabilities:',
       `  mcp_servers: [${server}, { name: ${server}, url: "https://acme.example/mcp" }]`,
       `  grants: ["${server}:read", "${server}:delete"]`,
     ].join('\n')

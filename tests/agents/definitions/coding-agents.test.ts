@@ -31,7 +31,8 @@ test('D1 X11: a coding agent names its runner, its own tools and its repository'
   expect(warningsOf(config)).toEqual([])
   const { coding, limits } = definitionOf(config)
   expect(coding).toEqual({
-    ...{ builtin: 'files', runsOn: ['linux', 'gpu'] },
+    builtin: 'files',
+    runsOn: ['linux', 'gpu'],
     workspace: { repository: 'github/octo/parser', ref: 'main', push: ['rookery/*'] },
   })
   expect(limits).toMatchObject({ iterations: 100, tokens: 2_000_000, durationSeconds: 1_800 })

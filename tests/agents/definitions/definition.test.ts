@@ -49,8 +49,10 @@ describe('defaults and ceilings', () => {
       executor: 'native',
       coding: { builtin: 'none', runsOn: [], workspace: null },
       writingLimits: {
-        ...{ dailyPostsMax: 5, dailyCommentsMax: 50 },
-        ...{ responsesPerThreadMax: 3, intervalMs: 60_000 },
+        dailyPostsMax: 5,
+        dailyCommentsMax: 50,
+        responsesPerThreadMax: 3,
+        intervalMs: 60_000,
       },
     })
   })

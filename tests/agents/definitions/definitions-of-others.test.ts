@@ -7,13 +7,12 @@ import { servers } from '../../../src/mcp-servers/servers'
 
 const { isTooWide, hasToolForPattern: hasTool } = listKnownTools(servers)
 const model: Model = {
-  ...{
-    id: 'anthropic/claude-next-9',
-    provider: 'anthropic',
-    isOffline: false,
-    contextTokens: 200_000,
-  },
-  ...{ outputTokensMax: 64_000, prices: null },
+  id: 'anthropic/claude-next-9',
+  provider: 'anthropic',
+  isOffline: false,
+  contextTokens: 200_000,
+  outputTokensMax: 64_000,
+  prices: null,
   call: () => Promise.reject(new Error('not called')),
 }
 
@@ -30,8 +29,12 @@ test('D2: a definition of another hub loads, and what cannot work here says what
   ].join('\n')
   const files = { 'config.yaml': config, 'system-prompt.md': 'You answer questions.' }
   const check = await checkDefinition(files, {
-    ...{ listModels: () => [model], listServers: () => ['hub'], hookNames: [] },
-    ...{ isGranted, isTooWide, hasTool },
+    listModels: () => [model],
+    listServers: () => ['hub'],
+    hookNames: [],
+    isGranted,
+    isTooWide,
+    hasTool,
   })
   if (!check.ok) throw new Error(JSON.stringify(check.problems))
   const { warnings } = check.facts

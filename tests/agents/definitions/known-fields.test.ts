@@ -34,7 +34,9 @@ test('D1: the reference has every field once, with type, default, example and wh
   }
   const find = (name: string) => fields.find((field) => field.name === name)
   expect(find('brain.max_cost_per_day')).toMatchObject({
-    ...{ type: 'number from 0 to 1000000', unit: 'US dollars a day', example: '0.50' },
+    type: 'number from 0 to 1000000',
+    unit: 'US dollars a day',
+    example: '0.50',
   })
   expect(find('behavior.discovery.frequency')?.type).toBe('one of staleness, hourly, daily')
   expect(examples.map(({ config }) => parse(config).name)).toContain('coder')

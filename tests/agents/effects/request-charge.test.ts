@@ -11,11 +11,18 @@ const worst = worstCaseCharge(toPricedRequest(model, 3_000, 200))
 const open: OpenRequest = { request: 1, startedAt: 0, worst }
 
 const usage = {
-  ...{ inputTokens: 1_000, cachedTokens: 0, cacheWriteTokens: 0 },
-  ...{ outputTokens: 100, reasoningTokens: 0 },
+  inputTokens: 1_000,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 100,
+  reasoningTokens: 0,
 }
 const result = (over: Partial<ModelRequestResult> = {}): ModelRequestResult => ({
-  ...{ status: 200, finish: 'stop', usage, mayBeCharged: true, problem: null },
+  status: 200,
+  finish: 'stop',
+  usage,
+  mayBeCharged: true,
+  problem: null,
   ...over,
 })
 const charge = (over: Partial<ModelRequestResult>) => toRequestCharge(model, open, result(over), 7)
@@ -44,8 +51,11 @@ describe('the charge of a model request of a program', () => {
       fc.double({ min: 0, max: 5_000, noNaN: true }),
     )
     const counts = fc.record({
-      ...{ inputTokens: count, cachedTokens: count, cacheWriteTokens: count },
-      ...{ outputTokens: count, reasoningTokens: count },
+      inputTokens: count,
+      cachedTokens: count,
+      cacheWriteTokens: count,
+      outputTokens: count,
+      reasoningTokens: count,
     })
     fc.assert(
       fc.property(counts, (reported) => {

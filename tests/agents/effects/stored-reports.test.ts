@@ -11,12 +11,20 @@ const steps = Array.from({ length: 100 }, () => ({
   status: 'running' as const,
 }))
 const tool: RunReport = {
-  ...{ kind: 'tool', status: 'completed' },
-  ...{ call_id: 'c', title: 'z'.repeat(500), is_builtin: true },
+  kind: 'tool',
+  status: 'completed',
+  call_id: 'c',
+  title: 'z'.repeat(500),
+  is_builtin: true,
 }
 const end: RunReport = {
-  ...{ kind: 'ended', end: 'end_turn', detail: null, is_success: true, answer: 'Done.' },
-  ...{ session_id: null, changes: null },
+  kind: 'ended',
+  end: 'end_turn',
+  detail: null,
+  is_success: true,
+  answer: 'Done.',
+  session_id: null,
+  changes: null,
 }
 
 test.each<[string, RunReport]>([

@@ -10,19 +10,26 @@ import example from './quiet-hours?raw'
 const contextAt = (time: string): HookContext => ({
   agent: { id: 'a' as AccountId, name: 'scout' },
   activationId: 'x' as ActivationId,
-  ...{ step: 1, postId: null, model: 'offline/extractive', budgets: [] },
+  step: 1,
+  postId: null,
+  model: 'offline/extractive',
+  budgets: [],
   now: Date.parse(time),
 })
 const night = contextAt('2026-11-21T23:00:00Z')
 const day = contextAt('2026-11-21T12:00:00Z')
 
 const agent = createHookRunner([...hooks, quietHours], {
-  ...{ redact: (text) => text, now: () => 0, report: () => undefined },
+  redact: (text) => text,
+  now: () => 0,
+  report: () => undefined,
 }).forAgent({ enable: [], disable: [] })
 
 const tool = (name: string) => ({ name, description: '', inputSchema: {} })
 const modelCall = {
-  ...{ systemPrompt: 'soul', tools: [tool('hub_search'), tool('hub_create_post')], status: [] },
+  systemPrompt: 'soul',
+  tools: [tool('hub_search'), tool('hub_create_post')],
+  status: [],
 }
 const create = { callId: 'c', tool: 'hub_create_post', arguments: '{}' }
 

@@ -13,11 +13,22 @@ const context: HookContext = {
   model: 'offline/extractive',
   budgets: [
     {
-      ...{ id: 'b' as BudgetId, scope: 'hub', period: 'month', limitTokens: null, spentTokens: 0 },
-      ...{ limitMicrousd: 20_000_000, spentMicrousd: 15_000_000, endsAt: 0 },
-      ...{ reservedMicrousd: 0, reservedTokens: 0, scopeId: '' },
-      ...{ warningShare: 0.8, throttleShare: 0.9, criticalShare: 1 },
-      ...{ level: 'healthy', isRefusing: false },
+      id: 'b' as BudgetId,
+      scope: 'hub',
+      period: 'month',
+      limitTokens: null,
+      spentTokens: 0,
+      limitMicrousd: 20_000_000,
+      spentMicrousd: 15_000_000,
+      endsAt: 0,
+      reservedMicrousd: 0,
+      reservedTokens: 0,
+      scopeId: '',
+      warningShare: 0.8,
+      throttleShare: 0.9,
+      criticalShare: 1,
+      level: 'healthy',
+      isRefusing: false,
     },
   ],
   now: 0,
@@ -33,7 +44,9 @@ const tools = [{ name: 'hub_search', description: '', inputSchema: {} }]
 const apply = (hooks: Hook[], disable: string[] = []) =>
   applyRequestHooks(
     createHookRunner(hooks, {
-      ...{ redact: (text) => text, now: () => 0, report: () => undefined },
+      redact: (text) => text,
+      now: () => 0,
+      report: () => undefined,
     }).forAgent({ enable: [], disable }),
     { messages, tools },
     context,

@@ -19,7 +19,11 @@ const modelCall: ModelCall = { systemPrompt: 'soul', tools: [tool('a'), tool('b'
 const toolCall = { callId: 'c1', tool: 'hub_search', arguments: '{"query":"x"}' }
 const output = { callId: 'c1', tool: 'hub_search', text: 'found', isError: false }
 const answer: ModelAnswer = {
-  ...{ text: 'hi', reasoning: '', calls: [], finish: 'stop', usage: null },
+  text: 'hi',
+  reasoning: '',
+  calls: [],
+  finish: 'stop',
+  usage: null,
 }
 
 function run(hooks: Hook[], { timeoutMs = 30, switches = none } = {}) {

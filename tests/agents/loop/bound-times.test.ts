@@ -16,12 +16,11 @@ test('L34 S6: however far a clock was set, a sleep ends within the longest wait 
       fc.integer({ min: 0, max: activationLimits.retryCapMs }),
       (jump, wait) => {
         const state: LoopState = {
-          ...{
-            ...initialState,
-            phase: 'reasoning',
-            limits: { ...initialState.limits, durationMs: 300_000 },
-          },
-          ...{ startedAt: at + jump, endsAt: at + jump + 300_000 },
+          ...initialState,
+          phase: 'reasoning',
+          limits: { ...initialState.limits, durationMs: 300_000 },
+          startedAt: at + jump,
+          endsAt: at + jump + 300_000,
           pending: [{ id: 1, type: 'sleep', until: at + jump + wait }],
         }
         const bounded = boundTimes(state, at)
@@ -36,7 +35,9 @@ test('L34 S6: however far a clock was set, a sleep ends within the longest wait 
 
 test('S3: no more agents are woken than can get a slot, and those that run are always woken', () => {
   const agents = Array.from({ length: 10 }, (_, n) => ({
-    ...{ accountId: String(n) as AccountId, isRunning: n === 9, takenSlots: 47 },
+    accountId: String(n) as AccountId,
+    isRunning: n === 9,
+    takenSlots: 47,
   }))
   expect(takeSlots(agents, 50).map(({ accountId }) => accountId)).toEqual(['0', '1', '2', '9'])
   expect(takeSlots(agents, 40).map(({ accountId }) => accountId)).toEqual(['9'])

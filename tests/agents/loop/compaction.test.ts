@@ -226,7 +226,9 @@ describe('the command', () => {
       from: { id: 'm' as never, name: 'mira', kind: 'human' as const },
     }
     scenario.apply({
-      ...{ type: 'steered', at: 9, effectId },
+      type: 'steered',
+      at: 9,
+      effectId,
       items: [{ ...item, commentId: null, text: 'And count them.' }],
     } as never)
     expect(scenario.state.pending).toMatchObject([{ type: 'call_model' }])

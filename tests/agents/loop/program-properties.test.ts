@@ -27,8 +27,14 @@ test('X1: the runs of these properties meet every event, outcome and phase of a 
   const decided = runs.flatMap((events) => [...decisionsOf(events)])
   const outcomes = new Set(decided.flatMap(({ after }) => after.ending?.outcome ?? []))
   expect([...outcomes].sort()).toEqual([
-    ...['budget_exhausted', 'cancelled', 'completed', 'content_filtered', 'failed'],
-    ...['max_duration', 'max_iterations', 'max_tokens'],
+    'budget_exhausted',
+    'cancelled',
+    'completed',
+    'content_filtered',
+    'failed',
+    'max_duration',
+    'max_iterations',
+    'max_tokens',
   ])
   const attempts = decided.map(({ after }) => after.program?.attempt ?? 0)
   expect(Math.max(...attempts)).toBeGreaterThan(3)

@@ -262,12 +262,18 @@ describe('crashes', () => {
       expect(scenario.state.phase).toBe(phase)
       scenario.apply({ ...interrupted, at: 5 })
       expect(scenario.state.ending).toMatchObject({
-        ...{ outcome: 'failed', error: { code: 'INTERRUPTED' }, isBare: true, reply: 'notice' },
+        outcome: 'failed',
+        error: { code: 'INTERRUPTED' },
+        isBare: true,
+        reply: 'notice',
       })
       expect(scenario.pendingTypes()).toEqual(['commit'])
       scenario.apply({ ...interrupted, at: 6 })
       expect(scenario.state.ending).toMatchObject({
-        ...{ outcome: 'failed', error: { code: 'INTERRUPTED' }, isBare: true, reply: 'silent' },
+        outcome: 'failed',
+        error: { code: 'INTERRUPTED' },
+        isBare: true,
+        reply: 'silent',
       })
       expect(scenario.pendingTypes()).toEqual(['commit'])
     }

@@ -83,7 +83,10 @@ const returned = (callId: string, text: string, isError = false): LoopEvent => (
   durationMs: 7,
   resultBytes: 1,
   audit: null,
-  ...{ callId, name: 'hub_search', text, isError },
+  callId,
+  name: 'hub_search',
+  text,
+  isError,
 })
 
 const woken: LoopEvent = {
@@ -301,7 +304,8 @@ describe('a finished activation as its session remembers it', () => {
     const privacy = { reader: attic, privateTo: attic, community: 'attic' }
     const mails = {
       ...returned('c1', 'a secret mail'),
-      ...{ isPrivate: true, isOwnAccount: true },
+      isPrivate: true,
+      isOwnAccount: true,
     } as LoopEvent
     const answer: Ending = { ...answered, text: 'You have one mail.' }
     const turnOf = (over: Partial<LoadedFacts>) =>

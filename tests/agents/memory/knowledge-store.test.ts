@@ -8,12 +8,19 @@ import { inStorage } from './in-storage'
 const [alice, bob] = ['alice-id' as AccountId, 'bob-id' as AccountId]
 const club = 'club-id' as CommunityId
 const viewOf = (self: AccountId, more: Partial<KnowledgeView> = {}): KnowledgeView => ({
-  ...{ self, owners: [self], opened: [], seesShared: true, isManager: false },
+  self,
+  owners: [self],
+  opened: [],
+  seesShared: true,
+  isManager: false,
   ...more,
 })
 const page = { before: null, limit: 10, sessionsMax: 10 }
 const fact = (text: string, privateTo: AccountId | CommunityId | null) => ({
-  ...{ text, source: 'a run', privateTo, isUntrusted: true },
+  text,
+  source: 'a run',
+  privateTo,
+  isUntrusted: true,
 })
 
 it('T2: a viewer sees what is for everybody and what is private to them, and changes no more than that', async () => {
@@ -98,7 +105,10 @@ it('T2: a corrected fact is what later runs read, without the mark of its old te
     expect(correct('The vault is cold.', 2)).toBe('taken')
     const [, corrected] = facts.list({ words: null, limit: 10, reader: null }).facts
     expect(corrected).toEqual({
-      ...{ id: 1, text: 'The vault is cold.', source: 'corrected by @bob', createdAt: 1_000 },
+      id: 1,
+      text: 'The vault is cold.',
+      source: 'corrected by @bob',
+      createdAt: 1_000,
     })
     // Who shared a fact may correct it, and its deletion ends the share.
     facts.save(fact('Alice likes quinces.', alice), 3_000)

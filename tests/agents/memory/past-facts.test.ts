@@ -17,8 +17,22 @@ const texts = ['Herons nest in April.', 'Mira counts herons.', 'Plums are ripe.'
 const sources = ['', '@mira', '/p/1']
 
 const kinds = [
-  ...['save', 'save', 'save', 'save', 'forget', 'forget', 'addTask', 'completeTask', 'closeTask'],
-  ...['share', 'share', 'unshare', 'deleteOwn', 'correct', 'deleteKnown', 'deleteAccount'],
+  'save',
+  'save',
+  'save',
+  'save',
+  'forget',
+  'forget',
+  'addTask',
+  'completeTask',
+  'closeTask',
+  'share',
+  'share',
+  'unshare',
+  'deleteOwn',
+  'correct',
+  'deleteKnown',
+  'deleteAccount',
 ] as const
 
 interface Step {
@@ -37,7 +51,11 @@ const histories = fc.array(
 const pick = <Value>(list: readonly Value[], at: number): Value => list[at % list.length] as Value
 
 const manager = {
-  ...{ self: bob, owners: [bob, alice], opened: [], seesShared: true, isManager: true },
+  self: bob,
+  owners: [bob, alice],
+  opened: [],
+  seesShared: true,
+  isManager: true,
 }
 
 /** A fact as it is stored, with who has shared it. */
@@ -56,7 +74,9 @@ const readRows = (memory: MemoryStore): Row[] => {
 
 /** Each step takes a second; the run whose texts are deleted with Alice's account was in these. */
 const aliceRun = {
-  ...{ id: 'act-1' as ActivationId, startedAt: 4_000, finishedAt: 6_000 },
+  id: 'act-1' as ActivationId,
+  startedAt: 4_000,
+  finishedAt: 6_000,
 }
 
 function take(memory: MemoryStore, { what, a, b, c }: Step, now: number): void {
@@ -245,7 +265,10 @@ test('P2: facts and tasks as of a time are those that were listed then, without 
 })
 
 const fact = (text: string, source = '') => ({
-  ...{ text, source, privateTo: null, isUntrusted: false },
+  text,
+  source,
+  privateTo: null,
+  isUntrusted: false,
 })
 
 test('P2: so many versions of facts are kept, for so long; of a time before, nothing is said', async () => {

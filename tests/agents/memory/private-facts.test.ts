@@ -9,7 +9,10 @@ import { inStorage } from './in-storage'
 const alice = 'alice-id' as AccountId
 const bob = 'bob-id' as AccountId
 const fact = (text: string, privateTo: AccountId | null) => ({
-  ...{ text, source: 'a message', privateTo, isUntrusted: true },
+  text,
+  source: 'a message',
+  privateTo,
+  isUntrusted: true,
 })
 
 it('T2: a fact is in runs of others only while its owner shares it', async () => {
@@ -132,7 +135,8 @@ it('T2: whatever is saved and shared, nobody reads a fact that its owner has not
     fc.asyncProperty(fc.array(move, { maxLength: 20 }), (moves) =>
       inStorage((memory) => {
         const world = {
-          ...{ facts: new FactStore(memory), own: new PrivateFacts(memory) },
+          facts: new FactStore(memory),
+          own: new PrivateFacts(memory),
           open: new Set<string>(),
         }
         for (const each of moves) each(world)

@@ -50,7 +50,10 @@ function save(memory: MemoryStore, saved: Saved = {}): void {
     events: [
       { type: 'loaded', at: 1, effectId: 1, facts: loaded },
       {
-        ...{ type: 'program_call_returned', at: 2, ...returned, ...more },
+        type: 'program_call_returned',
+        at: 2,
+        ...returned,
+        ...more,
         ...(saved.isOwnAccount && { isOwnAccount: true }),
       },
     ],
@@ -81,7 +84,8 @@ test('X15: a session with private data says so, and one that used an own account
   inStorage((memory) => {
     save(memory, { over: { hasPrivate: true } })
     expect(findProgramSession(memory, { thread: 'p1', audience: own, now: 1 })).toEqual({
-      ...{ sessionId: 's1', isPrivate: true },
+      sessionId: 's1',
+      isPrivate: true,
     })
     save(memory, { isOwnAccount: true })
     expect(find(memory)).toBeNull()

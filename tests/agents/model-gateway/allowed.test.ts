@@ -125,14 +125,22 @@ describe.each(protocols)('%s', (protocol) => {
   test('X4: what cannot change the answer is left out of what the provider gets', async () => {
     const harness = createHarness(protocol)
     const response = await harness.send({
-      ...{ n: 1, best_of: '1', service_tier: 'priority', speed: 'fast', inference_geo: 'us' },
-      ...{ background: false, container: null, mcp_servers: [], store: undefined },
+      n: 1,
+      best_of: '1',
+      service_tier: 'priority',
+      speed: 'fast',
+      inference_geo: 'us',
+      background: false,
+      container: null,
+      mcp_servers: [],
+      store: undefined,
     })
     expect(response.status).toBe(200)
     expect(Object.keys(harness.sent[0]?.body).sort()).toEqual(
       [
         ...Object.keys(wires[protocol].body),
-        ...['model', 'stream'],
+        'model',
+        'stream',
         ...(protocol === 'openai-chat' ? ['stream_options'] : []),
         ...(protocol === 'openai-responses' ? ['store'] : []),
       ].sort(),

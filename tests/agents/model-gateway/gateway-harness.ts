@@ -80,7 +80,8 @@ export function createHarness(protocol: ModelProtocol, given: Given = {}) {
   const arbiter: ModelRequestArbiter = {
     readRunModel: async () => ({
       model: given.model ?? wires[protocol].model,
-      ...{ contextTokens: 200_000, outputTokens: 8_000 },
+      contextTokens: 200_000,
+      outputTokens: 8_000,
     }),
     async admitRequest(_activationId, facts) {
       admitted.push(facts)

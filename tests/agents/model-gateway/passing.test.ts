@@ -62,8 +62,11 @@ describe.each(protocols)('%s', (protocol) => {
             [
               1,
               {
-                ...{ status: 200, finish: facts.finish, usage: facts.usage },
-                ...{ mayBeCharged: true, problem: null },
+                status: 200,
+                finish: facts.finish,
+                usage: facts.usage,
+                mayBeCharged: true,
+                problem: null,
               },
             ],
           ])
@@ -76,7 +79,10 @@ describe.each(protocols)('%s', (protocol) => {
   test('X4: usage and end of an answer are what its protocol says', () => {
     const usage = { input: 90, output: 7, cached: 40, written: 10, reasoning: 3 }
     const counted = {
-      ...{ inputTokens: 90, cachedTokens: 40, cacheWriteTokens: 10, outputTokens: 7 },
+      inputTokens: 90,
+      cachedTokens: 40,
+      cacheWriteTokens: 10,
+      outputTokens: 7,
       // Anthropic does not count thinking apart.
       reasoningTokens: protocol === 'anthropic-messages' ? 0 : 3,
     }

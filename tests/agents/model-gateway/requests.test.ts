@@ -52,10 +52,12 @@ describe.each(protocols)('%s', (protocol) => {
     })
     expect(sent?.body).toEqual({
       ...wires[protocol].body,
-      ...{ stream: true, temperature: 0.3 },
+      stream: true,
+      temperature: 0.3,
       // Chat Completions has metadata for stored answers only.
       ...(protocol !== 'openai-chat' && { metadata: { user_id: 'u' } }),
-      ...{ model: wires[protocol].model.split('/')[1], [output]: 400 },
+      model: wires[protocol].model.split('/')[1],
+      [output]: 400,
       ...(protocol === 'openai-chat' && { stream_options: { include_usage: true } }),
       ...(protocol === 'openai-responses' && { store: false }),
     })
@@ -67,8 +69,12 @@ describe.each(protocols)('%s', (protocol) => {
     const bytes = JSON.stringify({ model: 'another', stream: true, ...wires[protocol].body }).length
     expect(harness.admitted).toEqual([
       {
-        ...{ attempt: 2, protocol, model: 'another', outputTokens: 500 },
-        ...{ promptTokensMax: bytes, promptTokens: Math.ceil(bytes / 4) },
+        attempt: 2,
+        protocol,
+        model: 'another',
+        outputTokens: 500,
+        promptTokensMax: bytes,
+        promptTokens: Math.ceil(bytes / 4),
       },
     ])
     await harness.send({
@@ -163,7 +169,8 @@ test('X4: thinking stays below a shortened answer, and the cache at the price th
   const longCache = { type: 'ephemeral', ttl: '1h' }
   const harness = createHarness('anthropic-messages', { outputTokens: 2_000 })
   await harness.send({
-    ...{ max_tokens: 32_000, thinking: { type: 'enabled', budget_tokens: 31_999 } },
+    max_tokens: 32_000,
+    thinking: { type: 'enabled', budget_tokens: 31_999 },
     system: [{ type: 'text', text: 'Rules', cache_control: longCache }],
     messages: [
       {

@@ -189,7 +189,8 @@ describe.each(protocols)('%s', (protocol) => {
 
 const begin = (usage: unknown) => ({ type: 'message_start', message: { usage } })
 const end = (usage: unknown, reason = 'end_turn') => ({
-  ...{ type: 'message_delta', delta: { stop_reason: reason } },
+  type: 'message_delta',
+  delta: { stop_reason: reason },
   ...(usage !== undefined && { usage }),
 })
 const chatEnd = (usage: unknown, reason = 'stop') => ({

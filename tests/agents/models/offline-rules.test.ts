@@ -8,7 +8,10 @@ const model = createOfflineModel()
 const ask = (text: string, posts: Post[]) =>
   converse(model, `@scout ${text}`, hubOf(posts), allTools)
 const comment = (author: string, content: string, author_kind = 'human') => ({
-  ...{ id: `${author}-${content.length}`, author, content, author_kind },
+  id: `${author}-${content.length}`,
+  author,
+  content,
+  author_kind,
 })
 const kiln: Post = { id: 'kiln', title: 'Which kiln for the pottery?', content: '' }
 
@@ -169,7 +172,9 @@ describe('words', () => {
 
   test('L27: when nothing fits, the three nearest titles are linked and nothing is quoted', async () => {
     const posts = ['one', 'two', 'three', 'four'].map((id) => ({
-      ...{ id, title: `Shelf ${id}`, content: 'The shelf is full.' },
+      id,
+      title: `Shelf ${id}`,
+      content: 'The shelf is full.',
     }))
     const { text } = await ask('which shelf holds the capital of Peru?', posts)
     expect(text).toContain('nothing fits')

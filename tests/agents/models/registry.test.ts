@@ -216,7 +216,8 @@ describe('T16: a key goes only to the address that it was set for', () => {
   }
   const keys = {
     ...both,
-    ...{ OPENAI_COMPATIBLE_API_KEY: 'c-key', TEAM_API_KEY: 'team-key' },
+    OPENAI_COMPATIBLE_API_KEY: 'c-key',
+    TEAM_API_KEY: 'team-key',
     OPENAI_COMPATIBLE_BASE_URL: 'https://models.example/v1',
   }
   const everyKey = /a-key|o-key|c-key|team-key/

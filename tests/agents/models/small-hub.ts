@@ -63,7 +63,10 @@ export function hubOf(list: Post[], last = /^(?!)/) {
       if (name === 'memory_remember_fact') return JSON.stringify({ id: 1 })
       if (name !== 'hub_search') {
         const shown = list.map((post) => ({
-          ...{ id: post.id, title: post.title, excerpt: post.content, ...by(post) },
+          id: post.id,
+          title: post.title,
+          excerpt: post.content,
+          ...by(post),
           created_at: post.created_at,
         }))
         return JSON.stringify({ posts: shown })

@@ -7,8 +7,16 @@ import { autoProvider, modelProviders, settingsSchema } from '../../../src/share
 import { question, request } from './fake-provider'
 
 const stored = (provider: string, more: Partial<ModelConnection> = {}): ModelConnection => ({
-  ...{ provider, baseUrl: `https://${provider}.example/v1`, hasKey: true, keyProblem: null },
-  ...{ defaultModel: null, listed: [], prices: {}, revision: 'one', sealed: null, ...more },
+  provider,
+  baseUrl: `https://${provider}.example/v1`,
+  hasKey: true,
+  keyProblem: null,
+  defaultModel: null,
+  listed: [],
+  prices: {},
+  revision: 'one',
+  sealed: null,
+  ...more,
 })
 const anthropic = stored('anthropic')
 const local = stored('openai-compatible', { hasKey: false, defaultModel: 'qwen3' })

@@ -108,6 +108,8 @@ test('P8: the promise is the price of these tokens; without a price it counts to
   expect(isPriced).toBe(true)
   expect(costMaxMicrousd).toBe(tokensMax - output + 5 * output)
   expect(boundJudge({ ...model, prices: null })).toMatchObject({
-    ...{ costMaxMicrousd: 0, isPriced: false, tokensMax },
+    costMaxMicrousd: 0,
+    isPriced: false,
+    tokensMax,
   })
 })

@@ -200,7 +200,8 @@ describe('P8: a comparison', () => {
     const world = new JudgeWorld(orderOf(), models)
     const retryAt = Date.now() + judgeLimits.durationMsMax - 1
     world.refusals = [1, 2, 3, 4].map((n) => ({
-      ...{ kind: 'wait', reason: 'money_reserved' },
+      kind: 'wait',
+      reason: 'money_reserved',
       retryAt: retryAt + n * 60_000,
     }))
     const result = await world.run()

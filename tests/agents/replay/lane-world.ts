@@ -358,8 +358,16 @@ function toAnswer(answer: Partial<ModelAnswer>): ModelAnswer {
 
 /** Fields that are times, durations and ids. */
 const looseFields = new Set([
-  ...['at', 'startedAt', 'durationMs', 'retryAt', 'effectId', 'nextEffectId', 'activationId'],
-  ...['hasMore', 'jitter', 'definitionEtag'],
+  'at',
+  'startedAt',
+  'durationMs',
+  'retryAt',
+  'effectId',
+  'nextEffectId',
+  'activationId',
+  'hasMore',
+  'jitter',
+  'definitionEtag',
   // a lane reserves its money with its first renewal
   'reservation',
   // known only to the process that made the call before

@@ -90,7 +90,9 @@ describe('P2: a call of a lane is answered from the first that can', () => {
     const returned = parsed.events.filter(({ type }: LoopEvent) => type === 'tool_returned')
     for (const [at, event] of returned.entries()) event.text = `Answer ${at + 1}.`
     const lane = new LaneWorld({
-      ...{ record: JSON.stringify(parsed), definition: world.define('first'), tools: gateway },
+      record: JSON.stringify(parsed),
+      definition: world.define('first'),
+      tools: gateway,
       script: asking(look, look, look),
     })
     const { calls } = await inObject((state) => lane.run(state))
@@ -137,8 +139,12 @@ describe('P2: a call of a lane is answered from the first that can', () => {
   test('P1: a lane stops where a call requires an approval that was not decided', async () => {
     const approving = createGateway((each) => ({
       approval: {
-        ...{ callId: each.callId, tool: each.tool, grant: 'hub:write', tier: 'write' as const },
-        ...{ arguments: each.arguments, argumentsHash: '' },
+        callId: each.callId,
+        tool: each.tool,
+        grant: 'hub:write',
+        tier: 'write' as const,
+        arguments: each.arguments,
+        argumentsHash: '',
       },
     }))
     const { result } = await runLane(looked, {
@@ -414,7 +420,9 @@ test('P3: a baseline asks with a hash of all that decides it, which is another w
   const recorded = await record(looked)
   const hashOf = async (setup: Partial<ConstructorParameters<typeof LaneWorld>[0]> = {}) => {
     const lane = new LaneWorld({
-      ...{ record: recorded.record, definition: recorded.world.define('first'), tools: gateway },
+      record: recorded.record,
+      definition: recorded.world.define('first'),
+      tools: gateway,
       ...setup,
     })
     await inObject((state) => lane.run(state))
@@ -427,7 +435,9 @@ test('P3: a baseline asks with a hash of all that decides it, which is another w
   const parsed = JSON.parse(recorded.record)
   const loaded = parsed.events.find(({ type }: LoopEvent) => type === 'loaded')
   const observed = {
-    ...{ activationId: 'observed' as ActivationId, startedAt: loaded.at, record: recorded.record },
+    activationId: 'observed' as ActivationId,
+    startedAt: loaded.at,
+    record: recorded.record,
     definition: { version: 9, etag: 'nine' },
   }
   const once = await hashOf()

@@ -9,14 +9,12 @@ import { Recording } from '../run/recording'
 import { runs } from '../run/runs'
 
 const request = (over = {}) => ({
-  ...{
-    model: 'fake/one',
-    maxOutputTokens: 100,
-    temperature: 0.1,
-    status: 'now',
-    tools: ['look'],
-    toolsHash: 'x',
-  },
+  model: 'fake/one',
+  maxOutputTokens: 100,
+  temperature: 0.1,
+  status: 'now',
+  tools: ['look'],
+  toolsHash: 'x',
   ...over,
 })
 

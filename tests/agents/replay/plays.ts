@@ -12,7 +12,10 @@ export interface Play {
 }
 
 const usage = (inputTokens: number): ModelUsage => ({
-  ...{ inputTokens, cachedTokens: 10, outputTokens: 20, reasoningTokens: 5 },
+  inputTokens,
+  cachedTokens: 10,
+  outputTokens: 20,
+  reasoningTokens: 5,
 })
 
 export const say = (text: string, inputTokens = 400) => ({ text, usage: usage(inputTokens) })

@@ -218,8 +218,12 @@ describe('L42: runtime events', () => {
   test('L35 M9: only viewers with full access see what the provider wrote; all see that the call failed', () => {
     const [woken, loaded] = new Scenario().wake().load().events
     const failure = {
-      ...{ code: 'PROVIDER_ERROR', message: 'It answered 400.', detail: 'I cannot parse: HARBOUR' },
-      ...{ isRetryable: false, retryAfterMs: null, mayBeCharged: false },
+      code: 'PROVIDER_ERROR',
+      message: 'It answered 400.',
+      detail: 'I cannot parse: HARBOUR',
+      isRetryable: false,
+      retryAfterMs: null,
+      mayBeCharged: false,
     } as const
     const failed = { type: 'model_failed', at: 9, effectId: 2, startedAt: 8, failure } as const
     const journal = [woken, loaded, { ...failed, charge: null, jitter: 0 }] as LoopEvent[]

@@ -59,7 +59,9 @@ test('L22: a change in what was rendered is rendered again from the beginning', 
   const live = new LiveHtml()
   live.take('The key is sk-1.\n\nMore', 0)
   expect(live.take('The key is [withheld].\n\nMore', 11)).toEqual({
-    ...{ from: 0, to: 24, html: '<p>The key is [withheld].</p>' },
+    from: 0,
+    to: 24,
+    html: '<p>The key is [withheld].</p>',
   })
 })
 

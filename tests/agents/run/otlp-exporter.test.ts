@@ -10,7 +10,10 @@ function setUp(hasContent = false) {
   const fetched = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => new Response('{}'))
   const lines: string[] = []
   const exporter = createOtlpExporter({
-    ...{ endpoint: 'http://collector.test', headers: undefined, hub: 'Test', hasContent },
+    endpoint: 'http://collector.test',
+    headers: undefined,
+    hub: 'Test',
+    hasContent,
     redact: (text) => text,
     log: createLog({
       level: 'warn',

@@ -112,7 +112,11 @@ test('L43: a failure is an error with its code', () => {
 
 test('L43: no words of prompts, answers, thoughts or tools, unless a setting adds them', () => {
   const words = [
-    ...['You are scout', 'a secret thought', 'a secret answer', 'a secret result', 'owls'],
+    'You are scout',
+    'a secret thought',
+    'a secret answer',
+    'a secret result',
+    'owls',
     // a provider may quote the prompt that it refuses
     'a secret quote',
   ]

@@ -45,13 +45,25 @@ function createStream(...tags: string[]) {
 
 const { events } = new Scenario().wake().load().answer('', ['c1'])
 const own: LoopEvent = {
-  ...{ type: 'tool_returned', at: 9, effectId: 1, callId: 'c1', name: 'desk_look' },
-  ...{ text: 'SECRET', isError: false, startedAt: 8, durationMs: 1, resultBytes: 6 },
-  ...{ audit: null, isOwnAccount: true },
+  type: 'tool_returned',
+  at: 9,
+  effectId: 1,
+  callId: 'c1',
+  name: 'desk_look',
+  text: 'SECRET',
+  isError: false,
+  startedAt: 8,
+  durationMs: 1,
+  resultBytes: 6,
+  audit: null,
+  isOwnAccount: true,
 }
 const snapshot = {
-  ...{ activationId: id, events: [...events, own], ending: null },
-  ...{ doing: null, isCommitted: false },
+  activationId: id,
+  events: [...events, own],
+  ending: null,
+  doing: null,
+  isCommitted: false,
 }
 const views = ['full', 'thread', 'outline', 'full aware', 'thread aware']
 

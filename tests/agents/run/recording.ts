@@ -149,8 +149,12 @@ export class Recording implements RecordedRun {
       startedAt: this.pass(2),
       at: this.pass(8),
       approval: {
-        ...{ callId, tool: name, grant: 'hub:write', tier: 'write' },
-        ...{ arguments: '{"title":"Herons"}', argumentsHash: 'hash' },
+        callId,
+        tool: name,
+        grant: 'hub:write',
+        tier: 'write',
+        arguments: '{"title":"Herons"}',
+        argumentsHash: 'hash',
       },
       audit: null,
     })

@@ -7,8 +7,12 @@ const secret = 'mira-wrote-this'
 const closed = [{ callId: 'c', name: 'hub_search', text: secret, startedAt: null }]
 const stopped = { at: 1, charge: null, stopped: null, closed }
 const approval = {
-  ...{ callId: 'c', tool: 'hub_vote', grant: 'hub:write', tier: 'write' as const },
-  ...{ arguments: secret, argumentsHash: secret },
+  callId: 'c',
+  tool: 'hub_vote',
+  grant: 'hub:write',
+  tier: 'write' as const,
+  arguments: secret,
+  argumentsHash: secret,
 }
 
 /** Events with private content in every field that has any. */
@@ -21,22 +25,39 @@ const events: RunEvent[] = [
     calls: [{ ...requested('c', 'hub_search', secret), refusal: secret }],
   }),
   {
-    ...{ type: 'model_failed', at: 1, startedAt: 1, code: 'server_error' },
-    ...{ message: 'The provider failed.', detail: secret, charge: null },
+    type: 'model_failed',
+    at: 1,
+    startedAt: 1,
+    code: 'server_error',
+    message: 'The provider failed.',
+    detail: secret,
+    charge: null,
   },
   returned('c', {
-    ...{ arguments: secret, text: secret },
+    arguments: secret,
+    text: secret,
     plan: { goal: secret, steps: [{ title: secret, status: 'pending' }] },
   }),
   { type: 'steered', at: 1, items: [{ author: 'mira', isModeration: false, text: secret }] },
   { type: 'tool_parked', at: 1, startedAt: 1, callId: 'c', name: 'hub_vote', approval, hooks: [] },
   {
-    ...{ type: 'resumed', at: 1, admission: 'granted', isCancelled: false, closed },
+    type: 'resumed',
+    at: 1,
+    admission: 'granted',
+    isCancelled: false,
+    closed,
     decisions: [{ callId: 'c', decision: 'denied', by: 'ada', note: secret }],
   },
   {
-    ...{ type: 'compacted', at: 1, startedAt: 1, summary: secret, replaced: 1, tokensBefore: 2 },
-    ...{ tokens: 1, charge: null, problem: null },
+    type: 'compacted',
+    at: 1,
+    startedAt: 1,
+    summary: secret,
+    replaced: 1,
+    tokensBefore: 2,
+    tokens: 1,
+    charge: null,
+    problem: null,
   },
   { type: 'time_ran_out', ...stopped },
   { type: 'cancel_requested', ...stopped },

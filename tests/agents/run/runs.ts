@@ -43,8 +43,11 @@ const completed: Record<string, () => RecordedRun> = {
       .answer({ calls: two }, { hooks: hooks('beforeModelCall', 12) })
       .tool('a', { hooks: hooks('beforeToolCall', 5), arguments: '{"query":"changed"}' })
       .tool('b', {
-        ...{ hooks: hooks('beforeToolCall', 4, 'denied'), audit: null },
-        ...{ isError: true, text: 'Error: denied by the hook guard.', ms: 0 },
+        hooks: hooks('beforeToolCall', 4, 'denied'),
+        audit: null,
+        isError: true,
+        text: 'Error: denied by the hook guard.',
+        ms: 0,
       })
       .answer({}, { hooks: hooks('afterModelCall', 30, 'timed_out') })
       .commit(),

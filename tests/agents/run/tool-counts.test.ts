@@ -26,7 +26,10 @@ test('L44: the totals of a tool include its denied, invalid and refused calls as
 test('L44: a call that a person denied counts once, and one that a cancelled run did not get to never', () => {
   const resumed = (isCancelled: boolean) =>
     ({
-      ...{ type: 'resumed', at: start, admission: 'granted', isCancelled },
+      type: 'resumed',
+      at: start,
+      admission: 'granted',
+      isCancelled,
       decisions: [{ callId: 'a', decision: 'denied', by: 'mira', note: '' }],
     }) as unknown as LoopEvent
   for (const isCancelled of [false, true]) {

@@ -13,7 +13,9 @@ describe('dispatch', () => {
       const plain = await connect(world, 'plain', { slots: 8 })
       const claude = [{ type: 'claude-code' as const, version: '2' }]
       const big = await connect(world, 'big', {
-        ...{ labels: ['gpu', 'big'], has_sandbox: true, programs: claude },
+        labels: ['gpu', 'big'],
+        has_sandbox: true,
+        programs: claude,
       })
       expect(await world.start('a/1', { program: 'claude-code' })).toBe('started')
       expect(await world.start('b/1', { program: 'claude-code', runs_on: ['gpu'] })).toBe('busy')
@@ -24,12 +26,10 @@ describe('dispatch', () => {
       expect([big.started, plain.started]).toEqual([['a/1'], ['f/1']])
       const { waiting } = world.shell.list()
       expect(waiting.map(({ activationId, reason }) => [activationId, reason])).toEqual([
-        ...[
-          ['b', 'busy'],
-          ['c', 'nobody'],
-          ['d', 'nobody'],
-          ['e', 'nobody'],
-        ],
+        ['b', 'busy'],
+        ['c', 'nobody'],
+        ['d', 'nobody'],
+        ['e', 'nobody'],
       ])
       big.end('a/1')
       await world.settle()
@@ -47,9 +47,13 @@ describe('dispatch', () => {
       const start = runner.received.find(({ type }) => type === 'start')
       expect(start).toMatchObject({
         order: {
-          ...{ activation_id: 'a', attempt: 1, prompt: 'Fix it.', token: 'token of a/1' },
+          activation_id: 'a',
+          attempt: 1,
+          prompt: 'Fix it.',
+          token: 'token of a/1',
           endpoints: {
-            ...{ models: 'http://hub.test/gateway', mcp: 'http://hub.test/mcp' },
+            models: 'http://hub.test/gateway',
+            mcp: 'http://hub.test/mcp',
             git: 'http://hub.test/git',
           },
         },
@@ -96,7 +100,10 @@ describe('dispatch', () => {
       await world.settle()
       expect(runner.started).toEqual(['a/1', 'a/2'])
       expect(runner.received).toContainEqual({
-        ...{ type: 'stop', activation_id: 'a', attempt: 1, reason: 'superseded' },
+        type: 'stop',
+        activation_id: 'a',
+        attempt: 1,
+        reason: 'superseded',
       })
       expect(world.stored('a/1')).toEqual([])
       expect([...runner.runs.keys()]).toEqual(['a/2'])

@@ -65,8 +65,13 @@ interface HeldRun {
 }
 
 const ended: RunReport = {
-  ...{ kind: 'ended', end: 'end_turn', detail: null, is_success: true, answer: 'Done.' },
-  ...{ session_id: null, changes: null },
+  kind: 'ended',
+  end: 'end_turn',
+  detail: null,
+  is_success: true,
+  answer: 'Done.',
+  session_id: null,
+  changes: null,
 }
 const hasEnded = ({ reports }: HeldRun) => reports.at(-1)?.kind === 'ended'
 
@@ -85,9 +90,15 @@ export class FakeRunner {
   constructor(world: Hub, name: string, hello: Partial<FakeRunner['hello']> = {}) {
     this.#world = world
     this.#hello = {
-      ...{ type: 'hello', protocol: runnerProtocolVersion, version: '0.1.0', name },
-      ...{ labels: [], slots: 1, runs: [] },
-      ...{ has_sandbox: false, programs: [{ type: 'codex', version: '1.0' }] },
+      type: 'hello',
+      protocol: runnerProtocolVersion,
+      version: '0.1.0',
+      name,
+      labels: [],
+      slots: 1,
+      runs: [],
+      has_sandbox: false,
+      programs: [{ type: 'codex', version: '1.0' }],
       ...hello,
     }
   }

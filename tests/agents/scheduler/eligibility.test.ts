@@ -26,8 +26,11 @@ test('S5: jitter lengthens the wait within the maximum, and a rebuilt index comp
     30 * minute * (1 + explorationScheduling.backOffJitter),
   )
   const turn = {
-    ...{ agentId: 'a', lastExploredAt: at, lastActivatedAt: at },
-    ...{ intervalMs: 15 * minute, failures: 2 },
+    agentId: 'a',
+    lastExploredAt: at,
+    lastActivatedAt: at,
+    intervalMs: 15 * minute,
+    failures: 2,
   }
   expect(computeEligibleAt(turn)).toBe(computeEligibleAt({ ...turn }))
   expect(computeEligibleAt(turn)).not.toBe(computeEligibleAt({ ...turn, agentId: 'b' }))

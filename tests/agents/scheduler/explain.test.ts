@@ -78,7 +78,8 @@ test('S11: a wait has its end: an interval, a backoff, midnight for the daily li
   const failed = explain(hasFailed)
   expect(failed.until).toBe(computeEligibleAt({ ...agent, ...hasFailed, intervalMs: 15 * minute }))
   expect(explain({ isCapped: true, lastExploredAt })).toMatchObject({
-    ...{ reason: 'daily_cap', until: Date.UTC(2026, 10, 22) },
+    reason: 'daily_cap',
+    until: Date.UTC(2026, 10, 22),
   })
   const daily = explain({ isCapped: true, lastExploredAt, intervalMs: 24 * 60 * minute })
   expect(daily).toMatchObject({ reason: 'interval', until: lastExploredAt + 24 * 60 * minute })
@@ -92,7 +93,9 @@ test('S11: the scheduler state counts when it is newer than the hub state, and n
     isSatisfied: false,
   }
   expect(explain({}, {}, { stored: refused })).toMatchObject({
-    ...{ reason: 'interval', until: now + 30_000, eligibleAt: now + 30_000 },
+    reason: 'interval',
+    until: now + 30_000,
+    eligibleAt: now + 30_000,
   })
   const stale = { failures: 0, lastExploredAt: 1, eligibleAt: now + 30_000, isSatisfied: false }
   expect(explain({}, {}, { stored: stale }).reason).toBe('next')

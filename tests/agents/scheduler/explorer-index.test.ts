@@ -216,7 +216,9 @@ test('S12: an agent that waits by a clock that was ahead waits for its interval 
     index.put({ ...factsOf(2, { lastExploredAt: now - intervalMs + 1 }) })
     index.put({ ...factsOf(3), lastActivatedAt: ahead, consecutiveFailures: 3 })
     expect([takeTurn(index, now), takeTurn(index, now), takeTurn(index, now)].sort()).toEqual([
-      ...['1', '3', null],
+      '1',
+      '3',
+      null,
     ])
     // a wait that a rule allows is kept
     const longest = now + Math.max(intervalMs, backOffMsMax)

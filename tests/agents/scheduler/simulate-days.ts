@@ -110,7 +110,10 @@ export async function live(
       for (const at of hub.seen.news.splice(0)) scheduler.announceNews(at)
     }
     const day: Day = {
-      ...{ scheduler, turns: [], woken: [], offers: 0 },
+      scheduler,
+      turns: [],
+      woken: [],
+      offers: 0,
       answer: async (agentId) => {
         const activationId = office.newId<ActivationId>()
         const answer = await office.load(agentId, activationId)

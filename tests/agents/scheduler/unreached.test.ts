@@ -209,12 +209,13 @@ test('S7: schedules that got their times by a clock that was ahead are given new
         if (question?.isClockBack && stored.dueAt > now) stored.dueAt = 0
         const isDue = stored.dueAt <= (question?.until ?? 0)
         const exploration = {
-          ...{ explorers: [], next: null, newContentAt: [], isThrottled: false },
-          ...{
-            runningExploration: 0,
-            isInboxWaiting: false,
-            schedules: isDue ? [{ ...stored }] : [],
-          },
+          explorers: [],
+          next: null,
+          newContentAt: [],
+          isThrottled: false,
+          runningExploration: 0,
+          isInboxWaiting: false,
+          schedules: isDue ? [{ ...stored }] : [],
         }
         return { wake: [], running: 0, exploration }
       },
@@ -227,8 +228,12 @@ test('S7: schedules that got their times by a clock that was ahead are given new
       new SchedulerShell(
         { sql: state.storage.sql, setAlarm: async () => {} },
         {
-          ...{ hub, clock, mode: 'notification', capacity: 5 },
-          ...{ wake: async () => true, offerExplorations: async () => true },
+          hub,
+          clock,
+          mode: 'notification',
+          capacity: 5,
+          wake: async () => true,
+          offerExplorations: async () => true,
         },
       )
     await boot().sweepNow()

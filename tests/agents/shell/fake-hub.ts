@@ -95,8 +95,12 @@ export class FakeHub {
     return this.asked
       .filter(({ claimedBy, hasJoined }) => claimedBy === activationId && hasJoined)
       .map(({ id, words }) => ({
-        ...{ id, from: mira, commentId: null, text: words },
-        ...{ isModeration: false, isUntrusted: false },
+        id,
+        from: mira,
+        commentId: null,
+        text: words,
+        isModeration: false,
+        isUntrusted: false,
       }))
   }
 

@@ -65,8 +65,12 @@ async function act(run: FakeRun, world: World, heard: Heard): Promise<void> {
   heard.answers.push(result.text)
   await run.until('end', (desk) =>
     desk.endCall(run.id, callId, {
-      ...{ text: result.text, isError: result.isError, durationMs: 1, resultBytes: 4 },
-      ...{ grant: 'hub:write', decision: result.approval ? 'needs_approval' : 'allowed' },
+      text: result.text,
+      isError: result.isError,
+      durationMs: 1,
+      resultBytes: 4,
+      grant: 'hub:write',
+      decision: result.approval ? 'needs_approval' : 'allowed',
     }),
   )
 }

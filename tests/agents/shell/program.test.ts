@@ -12,9 +12,15 @@ test('L46 X1 X3: a task goes to a runner with its prompt, and the answer, its co
     await live(world, state)
     const [order] = runners.orders
     expect(order).toMatchObject({
-      ...{ agent_id: agentId, attempt: 1, agent: 'scout', program: 'claude-code', builtin: 'none' },
+      agent_id: agentId,
+      attempt: 1,
+      agent: 'scout',
+      program: 'claude-code',
+      builtin: 'none',
       model: { name: 'one', protocols: ['anthropic-messages'] },
-      ...{ workspace: null, session_id: null, runs_on: [] },
+      workspace: null,
+      session_id: null,
+      runs_on: [],
     })
     expect(order?.system_prompt).toContain('soul')
     expect(order?.prompt).toContain('count the herons')
@@ -125,7 +131,9 @@ test('X8 X15: a quota that is used up, at the provider or in the hub, is said in
         const [scope, period, kind] = ['requester', 'month', 'microusd'] as const
         const shortage = { scope, period, kind, left: 0, needs: null, resetsAt: Date.UTC(2026, 11) }
         world.hub.api.renew = async () => ({
-          ...{ kind: 'refused', reason: 'budget_exhausted', shortage },
+          kind: 'refused',
+          reason: 'budget_exhausted',
+          shortage,
         })
       }
       world.hub.ask('@scout count')
@@ -206,7 +214,8 @@ test('X4: a request before the tools are listed, of another attempt, or after th
     await live(world, state)
     expect(answers).toMatchObject(
       ['not_running', 'wrong_model', 'no_tools', 'not_running'].map((reason) => ({
-        ...{ ok: false, reason },
+        ok: false,
+        reason,
       })),
     )
     expect(world.hub.commits[0]).toMatchObject({ error: { code: 'NO_TOOLS' }, usage: [] })
@@ -267,8 +276,11 @@ test('C2: a comment joins after the turn of the program, which goes on in its se
 test('X12: the patch is stored beside the log, and the answer names branch, commit and pull request', () =>
   inObject(async (state) => {
     const changes = {
-      ...{ branch: 'rookery/scout-1', pushed: 'a'.repeat(40), since: 'b'.repeat(40) },
-      ...{ stat: ' a.ts | 3 ++-\n 1 file changed, 2 insertions(+), 1 deletion(-)', patch: '+x' },
+      branch: 'rookery/scout-1',
+      pushed: 'a'.repeat(40),
+      since: 'b'.repeat(40),
+      stat: ' a.ts | 3 ++-\n 1 file changed, 2 insertions(+), 1 deletion(-)',
+      patch: '+x',
     }
     const { world } = createWorld(async (run) => {
       await begin(run)

@@ -102,7 +102,12 @@ describe('an agent at rest', () => {
       const { events, isCommitted: isOver } = shell.readActivation()
       expect(isOver).toBe(true)
       expect(events.map(({ type }) => type)).toEqual([
-        ...['woken', 'loaded', 'model_answered', 'tool_returned', 'model_answered', 'committed'],
+        'woken',
+        'loaded',
+        'model_answered',
+        'tool_returned',
+        'model_answered',
+        'committed',
       ])
       expect(world.boot(state).readActivation().events).toEqual(events)
     }))
@@ -123,7 +128,10 @@ describe('an agent at rest', () => {
       const { events, isCommitted } = shell.readActivation()
       expect(isCommitted).toBe(true)
       expect(events.map(({ type }) => type)).toEqual([
-        ...['woken', 'loaded', 'model_answered', 'committed'],
+        'woken',
+        'loaded',
+        'model_answered',
+        'committed',
       ])
       await state.storage.deleteAlarm()
     }))

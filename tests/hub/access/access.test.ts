@@ -27,8 +27,14 @@ beforeAll(async () => {
 
 /** Rows of each kind, which are also sent as existing clients send them. */
 const dispatchedRows = new Set([
-  ...['GET /posts/:id', 'PATCH /posts/:id', 'GET /conversations', 'POST /posts'],
-  ...['GET /me', 'GET /activations/:id', 'PUT /accounts/:name/role', 'GET /admin/log'],
+  'GET /posts/:id',
+  'PATCH /posts/:id',
+  'GET /conversations',
+  'POST /posts',
+  'GET /me',
+  'GET /activations/:id',
+  'PUT /accounts/:name/role',
+  'GET /admin/log',
 ])
 
 const titleOf = ({ method, path }: { method: string; path: string }) =>

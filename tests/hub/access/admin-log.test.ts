@@ -38,7 +38,8 @@ async function send(name: string, row: Row, kind: 'api' | 'module' | 'page'): Pr
       ? await world.requesters.toBrowserHeaders('admin', 'olga', row.endsSession)
       : world.requesters.toHeaders('admin', row.owner ?? 'olga')
   const request = new Request(url, {
-    ...{ method, redirect: 'manual' },
+    method,
+    redirect: 'manual',
     headers: { ...sent.headers, ...headers, ...(sent.body ? { 'content-type': type } : {}) },
     ...(sent.body ? { body: toText(sent.body) } : {}),
     ...(sent.image ? { body: sent.image } : {}),

@@ -11,7 +11,8 @@ async function idOf(world: World, column: Column): Promise<string> {
   const headers = world.requesters.toHeaders('admin', 'olga')
   const response = await world.fetchHub(
     new Request('http://hub.test/api/v1/backup', {
-      ...{ method: 'POST', body: JSON.stringify(begin) },
+      method: 'POST',
+      body: JSON.stringify(begin),
       headers: { ...headers, 'content-type': 'application/json' },
     }),
     true,

@@ -81,7 +81,13 @@ export async function createModeration({ admin, call, join, newPost, newPerson, 
     await env.DB.prepare(sql).run()
   }
   return {
-    ...{ leaveCommunities, acting, newRemoval, newAppeal, newReport, newPinned, newCommunityBan },
+    leaveCommunities,
+    acting,
+    newRemoval,
+    newAppeal,
+    newReport,
+    newPinned,
+    newCommunityBan,
     newHubBan,
     newStop,
   }

@@ -28,8 +28,10 @@ export async function createServices(callModule: CallModule) {
     service: 'weather',
   })
   const remote = {
-    ...{ base_url: `${externalUrls.mcp}/everything`, description: 'The reference server.' },
-    ...{ allow_http: true, allow_private: true },
+    base_url: `${externalUrls.mcp}/everything`,
+    description: 'The reference server.',
+    allow_http: true,
+    allow_private: true,
   }
   const signIn = { name: 'signin', base_url: `${externalUrls.oauth}/mcp/signin` }
   await callModule('POST', '/remote-servers', { ...remote, ...signIn })

@@ -233,19 +233,24 @@ export async function createWorld() {
   await newPost(olga, '@wren please write')
   const parkedId = await start(wren.id)
   const parked = await hubApi.park({
-    ...{ agentId: wren.id, activationId: parkedId, now: hub.clock.now(), iterations: 1 },
+    agentId: wren.id,
+    activationId: parkedId,
+    now: hub.clock.now(),
+    iterations: 1,
     approvals: [
       {
-        ...{ callId: 'call-1', tool: 'hub_create_post', grant: 'hub:write', tier: 'write' },
-        ...{ arguments: JSON.stringify({ title: canaries.approval }), argumentsHash: 'hash' },
+        callId: 'call-1',
+        tool: 'hub_create_post',
+        grant: 'hub:write',
+        tier: 'write',
+        arguments: JSON.stringify({ title: canaries.approval }),
+        argumentsHash: 'hash',
       },
     ],
-    ...{
-      usage: [usageOf(30, 3)],
-      tools: [],
-      trace: toStoredLog([woken(parkedId)]),
-      model: 'offline/extractive',
-    },
+    usage: [usageOf(30, 3)],
+    tools: [],
+    trace: toStoredLog([woken(parkedId)]),
+    model: 'offline/extractive',
   })
   if (parked.kind !== 'parked') throw new Error(`Not parked: ${JSON.stringify(parked)}`)
 
@@ -297,22 +302,45 @@ export async function createWorld() {
   const requesters = await createRequesters(hub, { olga, scout }, all, token, runnerKey)
 
   return {
-    ...{ hub, privateHub, fetchHub, fetchModule, listRoutes, requesters, others },
-    ...{ olga, piet, scout, wren, tit, newOwnedAgent, releaseAgents },
-    ...{ postId, othersPostId, commentId, othersCommentId, communityName, sessionId, auditId },
+    hub,
+    privateHub,
+    fetchHub,
+    fetchModule,
+    listRoutes,
+    requesters,
+    others,
+    olga,
+    piet,
+    scout,
+    wren,
+    tit,
+    newOwnedAgent,
+    releaseAgents,
+    postId,
+    othersPostId,
+    commentId,
+    othersCommentId,
+    communityName,
+    sessionId,
+    auditId,
     ...places,
-    ...{
-      activationId,
-      parkedId,
-      ownRunId,
-      approvalId: `${parkedId}:call-1`,
-      conversationId,
-      requestId,
-    },
-    ...{ budgetId: budgets[0].id as string, weekBudgetId: weekBudget.id as string },
+    activationId,
+    parkedId,
+    ownRunId,
+    approvalId: `${parkedId}:call-1`,
+    conversationId,
+    requestId,
+    budgetId: budgets[0].id as string,
+    weekBudgetId: weekBudget.id as string,
     dayBudgetId: dayBudget.id as string,
     ...moderation,
-    ...{ newPost, newComment, newPerson, newRequest, newConversation, newKey, newSession },
+    newPost,
+    newComment,
+    newPerson,
+    newRequest,
+    newConversation,
+    newKey,
+    newSession,
     ...createWaysToSignIn(hub, piet, () => requesters.toBrowserHeaders('owner', 'olga')),
     ...newPeople,
     ...createRules([hub, privateHub], { agentId: wren.id }, admin),
@@ -330,7 +358,9 @@ export async function createWorld() {
       const setId = await createSet(tit.id, olga.id)
       return { id: await createCase(setId, tit.id, olga.id), setId }
     },
-    ...{ call, callModule, findAsset },
+    call,
+    callModule,
+    findAsset,
   }
 }
 

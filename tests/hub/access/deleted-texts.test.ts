@@ -63,31 +63,44 @@ async function listPaths(): Promise<string[]> {
       '?status=all&limit=100&sort=new&unread=false&include_comments=true&type=all',
       '?unread=true&limit=100',
     ])),
-    ...['/agents/robin', '/agents/robin/sessions', '/agents/robin/knowledge', '/search?q=plums'],
+    '/agents/robin',
+    '/agents/robin/sessions',
+    '/agents/robin/knowledge',
+    '/search?q=plums',
     ...words.flatMap((word) => [`/search?q=${word}`, `/activations?text=${word}`]),
     ...all.flatMap(({ postId, commentId, answerId, runs }) => [
-      ...[
-        `/posts/${postId}`,
-        `/posts/${postId}/comments`,
-        `/posts/${postId}/versions`,
-        `/comments/${commentId}/versions`,
-        `/agents/robin/why-quiet?post=${postId}`,
-      ],
-      ...[`/comments/${commentId}`, `/comments/${answerId}`],
-      ...[`/answers?post_id=${postId}`, `/answers?post_id=${postId}&comment_id=${commentId}`],
+      `/posts/${postId}`,
+      `/posts/${postId}/comments`,
+      `/posts/${postId}/versions`,
+      `/comments/${commentId}/versions`,
+      `/agents/robin/why-quiet?post=${postId}`,
+      `/comments/${commentId}`,
+      `/comments/${answerId}`,
+      `/answers?post_id=${postId}`,
+      `/answers?post_id=${postId}&comment_id=${commentId}`,
       ...runs.flatMap((id) => [
-        ...[`/activations/${id}`, `/activations/${id}/events`, `/activations/${id}/otlp`],
+        `/activations/${id}`,
+        `/activations/${id}/events`,
+        `/activations/${id}/otlp`,
       ]),
     ]),
   ]
   const pages = [
     ...(await listRows(pageTable, [''])),
-    ...['/a/robin', '/a/olga', '/a/robin/knows', '/search?q=plums', '/feed'],
+    '/a/robin',
+    '/a/olga',
+    '/a/robin/knows',
+    '/search?q=plums',
+    '/feed',
     ...words.flatMap((word) => [`/search?q=${word}`, `/runs?text=${word}`]),
     ...all.flatMap(({ postId, commentId, runs }) => [
-      ...[`/p/${postId}`, `/p/${postId}?comment=${commentId}`, `/p/${postId}/edit`],
-      ...[`/agents/robin/why-quiet?post=${postId}`, `/p/${postId}/report`],
-      ...[`/p/${postId}/versions`, `/p/${postId}/versions?comment=${commentId}`],
+      `/p/${postId}`,
+      `/p/${postId}?comment=${commentId}`,
+      `/p/${postId}/edit`,
+      `/agents/robin/why-quiet?post=${postId}`,
+      `/p/${postId}/report`,
+      `/p/${postId}/versions`,
+      `/p/${postId}/versions?comment=${commentId}`,
       ...runs.flatMap((id) => [`/activations/${id}`]),
     ]),
   ]
@@ -116,7 +129,9 @@ interface Find {
 }
 
 const listIds = ({ postId, commentId, answerId, runs }: Erased): string[] => [
-  ...[postId, commentId, answerId],
+  postId,
+  commentId,
+  answerId,
   ...runs,
 ]
 
@@ -150,12 +165,12 @@ async function findWords(callers: Caller[], inTurns: Caller[] = []): Promise<Fin
 async function readTools(): Promise<string> {
   const { api, robin, threads } = hub
   const actors = [robin, world.others.member].map(({ id, name }, index) => ({
-    ...{
-      accountId: id as never,
-      name,
-      kind: index === 0 ? ('agent' as const) : ('human' as const),
-    },
-    ...{ activationId: null, idempotencyKey: null, postId: null },
+    accountId: id as never,
+    name,
+    kind: index === 0 ? ('agent' as const) : ('human' as const),
+    activationId: null,
+    idempotencyKey: null,
+    postId: null,
   }))
   const answers: unknown[] = []
   const keep = async (answer: Promise<unknown>) => answers.push(await answer.catch(() => null))
@@ -193,18 +208,19 @@ const isGone = ({ name, part }: Find): boolean =>
 test('H13: the pages, routes and tools that are tried show each word before it is gone', () => {
   expect([...new Set(before.found.map(({ place }) => place))]).toEqual(
     expect.arrayContaining([
-      ...[
-        '/',
-        '/runs',
-        '/budgets',
-        '/a/robin',
-        '/a/olga',
-        '/agents',
-        '/inbox',
-        '/p/:id',
-        '/m/general',
-      ],
-      ...['/activations/:id', '/search', '/scheduler', '/p/:id/edit'],
+      '/',
+      '/runs',
+      '/budgets',
+      '/a/robin',
+      '/a/olga',
+      '/agents',
+      '/inbox',
+      '/p/:id',
+      '/m/general',
+      '/activations/:id',
+      '/search',
+      '/scheduler',
+      '/p/:id/edit',
       ...['activations', 'activations/:id', 'posts', 'search', 'comments/:id'].map(
         (path) => `${base}/${path}`,
       ),

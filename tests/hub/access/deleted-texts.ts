@@ -128,9 +128,19 @@ export async function createThreads({ hub, olga, call }: World) {
       answered({ text }),
     ]
     await api.commit({
-      ...{ agentId: robin.id, activationId, now: hub.clock.now(), outcome: 'completed' },
-      ...{ hasReadUntrusted: false, error: null, reply, report: null, iterations: 1 },
-      ...{ usage: [usageOf(30, 3)], tools: [], audit: [], trace: toStoredLog(log) },
+      agentId: robin.id,
+      activationId,
+      now: hub.clock.now(),
+      outcome: 'completed',
+      hasReadUntrusted: false,
+      error: null,
+      reply,
+      report: null,
+      iterations: 1,
+      usage: [usageOf(30, 3)],
+      tools: [],
+      audit: [],
+      trace: toStoredLog(log),
       model: 'offline/extractive',
     })
     return reply?.id
@@ -144,7 +154,9 @@ export async function createThreads({ hub, olga, call }: World) {
     const words = wordsOf(name)
     const names = '@robin @piet @mem @exte'
     const body = {
-      ...{ community: 'general', title: `${words.title} plums`, content: `${words.text} ${names}` },
+      community: 'general',
+      title: `${words.title} plums`,
+      content: `${words.text} ${names}`,
       url: `https://example.com/${words.url}`,
     }
     const postId = (await call('/posts', { key: olga.key, body })).post.id as PostId
@@ -155,7 +167,10 @@ export async function createThreads({ hub, olga, call }: World) {
     ).comment.id as CommentId
     const second = await answer(postId, [words.comment, 'Yes.'])
     return {
-      ...{ postId, commentId, answerId: first.id, words },
+      postId,
+      commentId,
+      answerId: first.id,
+      words,
       runs: [first.activationId, second.activationId],
     }
   }
@@ -168,7 +183,11 @@ export async function createThreads({ hub, olga, call }: World) {
   await start()
   const send: Send = (path, options) => call(path, { key: olga.key, ...options })
   return {
-    ...{ api, robin, threads, start, finish },
+    api,
+    robin,
+    threads,
+    start,
+    finish,
     erase: async (name: ErasureName) => {
       hub.clock.advance(1_000)
       await erasures[name].does(threads[name], send)

@@ -32,8 +32,11 @@ export const modelPageRows: Table = {
     expect: 'admin',
     send: (world) =>
       form('/models', {
-        ...{ provider: 'openai-compatible', has_address: 'yes', allow_private: 'on' },
-        ...{ base_url: world.modelUrl, default_model: '' },
+        provider: 'openai-compatible',
+        has_address: 'yes',
+        allow_private: 'on',
+        base_url: world.modelUrl,
+        default_model: '',
       }),
   },
   'POST /models/key': {
@@ -60,8 +63,11 @@ export const modelPageRows: Table = {
     expect: 'admin',
     send: () =>
       form('/models/price', {
-        ...{ provider: 'anthropic', model: 'claude-atlas' },
-        ...{ input: '2', cached: '0.2', output: '10' },
+        provider: 'anthropic',
+        model: 'claude-atlas',
+        input: '2',
+        cached: '0.2',
+        output: '10',
       }),
   },
   'POST /models/price/reset': {

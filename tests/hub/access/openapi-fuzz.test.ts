@@ -39,11 +39,29 @@ beforeAll(async () => {
   api = await document.json()
   const names = ['olga', 'piet', 'scout', 'wren', 'gus', 'admin', 'general', 'orchard', '*']
   known = [
-    ...[...names, '@scout', world.sessionId, 'http', 'weather', 'weather-key', 'hub:read'],
-    ...[world.postId, world.othersPostId, world.commentId, world.othersCommentId],
-    ...[world.activationId, world.parkedId, world.approvalId, world.auditId],
-    ...[world.conversationId, world.requestId, world.budgetId, world.weekBudgetId],
-    ...[world.olga.id, world.piet.id, world.scout.id, await world.newKey(world.piet)],
+    ...names,
+    '@scout',
+    world.sessionId,
+    'http',
+    'weather',
+    'weather-key',
+    'hub:read',
+    world.postId,
+    world.othersPostId,
+    world.commentId,
+    world.othersCommentId,
+    world.activationId,
+    world.parkedId,
+    world.approvalId,
+    world.auditId,
+    world.conversationId,
+    world.requestId,
+    world.budgetId,
+    world.weekBudgetId,
+    world.olga.id,
+    world.piet.id,
+    world.scout.id,
+    await world.newKey(world.piet),
   ]
 })
 
@@ -118,7 +136,10 @@ async function within(answer: Promise<Response>): Promise<Response | null> {
 test('T14: the search for private data finds it where its owner reads it', async () => {
   const owner = { column: 'owner', owner: 'olga', sees: [] } as const
   const read = (path: string): GeneratedRequest => ({
-    ...{ method: 'GET', path, headers: {}, body: null },
+    method: 'GET',
+    path,
+    headers: {},
+    body: null,
   })
   const { problem } = await findProblem(
     { ...owner, sees: [] },

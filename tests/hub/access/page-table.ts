@@ -255,7 +255,8 @@ export const pageTable: Table = {
       form(`/activations/${await world.newPrivateRun()}/open`, { reason: 'A complaint' }),
   },
   'POST /a/:name/private': {
-    ...{ expect: 'write', except: { guest: 403, external: 403 } },
+    expect: 'write',
+    except: { guest: 403, external: 403 },
     send: () => form('/a/scout/private', { kind: 'fact', id: '1', change: 'share' }),
   },
   'POST /a/:name/pause': { expect: 'admin', send: () => form('/a/scout/pause') },
@@ -317,7 +318,11 @@ export const pageTable: Table = {
   'POST /budgets/new': {
     expect: 'admin',
     send: only({
-      ...{ scope: 'agent', name: 'scout', period: 'week', reset_day: '1', timezone: 'UTC' },
+      scope: 'agent',
+      name: 'scout',
+      period: 'week',
+      reset_day: '1',
+      timezone: 'UTC',
       ...amounts,
     }),
   },
@@ -345,16 +350,27 @@ export const pageTable: Table = {
     expect: 'admin',
     send: (world) =>
       form('/credentials/services', {
-        ...{ server: 'http', name: 'stars', base_url: world.service.base_url, credential: '' },
-        ...{ headers: '', hosts: '', format: 'any', allow_http: 'on', allow_private: 'on' },
+        server: 'http',
+        name: 'stars',
+        base_url: world.service.base_url,
+        credential: '',
+        headers: '',
+        hosts: '',
+        format: 'any',
+        allow_http: 'on',
+        allow_private: 'on',
       }),
   },
   'POST /credentials': {
     expect: 'admin',
     send: () =>
       form('/credentials', {
-        ...{ name: 'star-key', server: 'http', service: 'stars', value: 'a-secret-of-stars' },
-        ...{ agent: '', community: '' },
+        name: 'star-key',
+        server: 'http',
+        service: 'stars',
+        value: 'a-secret-of-stars',
+        agent: '',
+        community: '',
       }),
   },
   'POST /credentials/rotate': {

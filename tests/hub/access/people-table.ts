@@ -11,7 +11,8 @@ const toPerson =
   })
 
 const personOnly = (change: string): Row => ({
-  ...{ expect: 'write', except: { guest: 403, external: 403 } },
+  expect: 'write',
+  except: { guest: 403, external: 403 },
   send: () => ({ path: `/agents/scout/private/${change}`, body: { kind: 'fact', id: 1 } }),
 })
 
@@ -94,7 +95,8 @@ export const peopleTable: Table = {
 
   // T2: people share what an agent keeps for them, agents never do.
   'GET /agents/:name/private': {
-    ...{ expect: 'own', except: { guest: 403, external: 403 } },
+    expect: 'own',
+    except: { guest: 403, external: 403 },
     send: () => ({ path: '/agents/scout/private' }),
   },
   'POST /agents/:name/private/share': personOnly('share'),

@@ -26,7 +26,9 @@ async function listPaths(table: Table): Promise<string[]> {
     paths.push(...queries.map((query) => (sent.includes('?') ? sent : sent + query)))
   }
   const others = [world.activationId, world.parkedId, world.ownRunId].flatMap((id) => [
-    ...[`/activations/${id}`, `/activations/${id}/events`, `/activations/${id}/otlp`],
+    `/activations/${id}`,
+    `/activations/${id}/events`,
+    `/activations/${id}/otlp`,
   ])
   others.push('/audit/own-call')
   return [...new Set([...paths, ...others])]
@@ -86,7 +88,15 @@ test('M9 T2 H22 T21: no answer and no page shows a private text to those who may
   // The search covers the places of these texts: their owners read them there.
   const places = [...shown.keys()].sort()
   expect(places).toEqual([
-    ...['approval', 'atrium', 'audit', 'cellar', 'definition', 'dm', 'request', 'session', 'trace'],
+    'approval',
+    'atrium',
+    'audit',
+    'cellar',
+    'definition',
+    'dm',
+    'request',
+    'session',
+    'trace',
   ])
   expect(paths.length).toBeGreaterThan(100)
 })

@@ -23,12 +23,14 @@ export const callers: Caller[] = [
   { column: 'writer', owner: 'olga', sees: ['dm', 'request', 'cellar', 'atrium'] },
   // olga owns the definitions of scout and wren.
   {
-    ...{ column: 'owner', owner: 'olga' },
+    column: 'owner',
+    owner: 'olga',
     sees: ['dm', 'request', 'approval', 'audit', 'trace', 'task', 'cellar', 'atrium'],
   },
   { column: 'owner', owner: 'scout', sees: ['audit', 'trace', 'session', 'cellar', 'atrium'] },
   {
-    ...{ column: 'admin', owner: 'olga' },
+    column: 'admin',
+    owner: 'olga',
     sees: ['approval', 'audit', 'trace', 'session', 'task', 'definition', 'atrium'],
   },
 ]

@@ -9,8 +9,13 @@ export const remotePageRows: Table = {
     expect: 'admin',
     send: (world) =>
       form('/tools/remote', {
-        ...{ name: 'page', description: 'Of a page.', credential: '', header: '' },
-        ...{ base_url: world.remote.base_url, allow_http: 'on', allow_private: 'on' },
+        name: 'page',
+        description: 'Of a page.',
+        credential: '',
+        header: '',
+        base_url: world.remote.base_url,
+        allow_http: 'on',
+        allow_private: 'on',
       }),
   },
   'POST /tools/remote/refresh': {

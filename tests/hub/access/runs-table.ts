@@ -10,7 +10,8 @@ export const runPageRows: Table = {
   },
   'POST /runs/views/delete': { expect: 'write', send: () => ({ body: { name: 'Dear' } }) },
   'POST /activations/:id/feedback': {
-    ...{ expect: 'write', except: { guest: 403, external: 403 } },
+    expect: 'write',
+    except: { guest: 403, external: 403 },
     send: async (world) => ({
       path: `/activations/${await world.newPublicRun()}/feedback`,
       body: { value: 'down', note: 'Wrong' },
@@ -29,7 +30,8 @@ export const runPageRows: Table = {
   },
   'POST /activations/:id/try (preview)': {
     // It shows a page.
-    ...{ expect: 'ownerOrAdminWrite', except: { writer: 403 } },
+    expect: 'ownerOrAdminWrite',
+    except: { writer: 403 },
     send: async (world) => ({
       path: `/activations/${await world.newPublicRun()}/try`,
       body: { paths: '[]', repeats: '1', do: 'preview' },
@@ -40,7 +42,8 @@ export const runPageRows: Table = {
     send: async (world) => ({ path: `/replays/${await world.newReplay()}` }),
   },
   'POST /replays/:id/cancel': {
-    ...{ expect: 'secretWrite', except: { admin: '+' } },
+    expect: 'secretWrite',
+    except: { admin: '+' },
     send: async (world) => ({ path: `/replays/${await world.newReplay()}/cancel`, body: {} }),
   },
 }
@@ -49,7 +52,8 @@ export const runPageRows: Table = {
 const replayRows: Table = {
   // Its record is not stored.
   'POST /activations/:id/replays': {
-    ...{ expect: 'ownerOrAdminWrite', except: { writer: 409, owner: 409, admin: 409 } },
+    expect: 'ownerOrAdminWrite',
+    except: { writer: 409, owner: 409, admin: 409 },
     send: async (world) => ({
       path: `/activations/${await world.newPublicRun()}/replays`,
       body: {},
@@ -71,7 +75,8 @@ const replayRows: Table = {
     send: async (world) => ({ path: `/replays/${await world.newReplay()}` }),
   },
   'POST /replays/:id/cancel': {
-    ...{ expect: 'secretWrite', except: { admin: '+' } },
+    expect: 'secretWrite',
+    except: { admin: '+' },
     send: async (world) => ({ path: `/replays/${await world.newReplay()}/cancel` }),
   },
 }
@@ -86,7 +91,8 @@ export const runApiRows: Table = {
   },
   // People rate answers, agents do not.
   'PUT /activations/:id/feedback': {
-    ...{ expect: 'write', except: { guest: 403, external: 403 } },
+    expect: 'write',
+    except: { guest: 403, external: 403 },
     send: async (world) => ({
       path: `/activations/${await world.newPublicRun()}/feedback`,
       body: { value: 'down', note: 'Wrong' },

@@ -10,7 +10,8 @@ export const setRows: Table = {
     send: () => ({ path: '/agents/tit-1/sets' }),
   },
   'POST /agents/:name/sets': {
-    ...{ expect: 'ownerWrite', except: { admin: '+' } },
+    expect: 'ownerWrite',
+    except: { admin: '+' },
     send: async (world) => ({
       path: '/agents/tit-1/sets',
       body: { name: await world.newSetName() },
@@ -29,39 +30,45 @@ export const setRows: Table = {
     send: async (world) => ({ path: `/sets/${await world.newSet()}/cases` }),
   },
   'POST /sets/:id/cases': {
-    ...{ expect: 'secretWrite', except: { admin: '+' } },
+    expect: 'secretWrite',
+    except: { admin: '+' },
     send: async (world) => ({
       path: `/sets/${await world.newSet()}/cases`,
       body: { activation_id: await newRun(world) },
     }),
   },
   'POST /sets/:id/import': {
-    ...{ expect: 'secretWrite', except: { admin: '+' } },
+    expect: 'secretWrite',
+    except: { admin: '+' },
     send: async (world) => ({
       path: `/sets/${await world.newSet()}/import`,
       body: { activation_id: await newRun(world) },
     }),
   },
   'PATCH /sets/:id': {
-    ...{ expect: 'secretWrite', except: { admin: '+' } },
+    expect: 'secretWrite',
+    except: { admin: '+' },
     send: async (world) => {
       const name = await world.newSetName()
       return { path: `/sets/${await world.newSet()}`, body: { name } }
     },
   },
   'DELETE /sets/:id': {
-    ...{ expect: 'secretWrite', except: { admin: '+' } },
+    expect: 'secretWrite',
+    except: { admin: '+' },
     send: async (world) => ({ path: `/sets/${await world.newSet()}` }),
   },
   'PATCH /cases/:id': {
-    ...{ expect: 'secretWrite', except: { admin: '+' } },
+    expect: 'secretWrite',
+    except: { admin: '+' },
     send: async (world) => ({
       path: `/cases/${(await world.newCase()).id}`,
       body: { note: 'Name the day.' },
     }),
   },
   'DELETE /cases/:id': {
-    ...{ expect: 'secretWrite', except: { admin: '+' } },
+    expect: 'secretWrite',
+    except: { admin: '+' },
     send: async (world) => ({ path: `/cases/${(await world.newCase()).id}` }),
   },
 }
@@ -70,7 +77,8 @@ export const setRows: Table = {
 export const setPageRows: Table = {
   'GET /a/:name/sets': { expect: 'ownerOrAdminRead', send: () => ({ path: '/a/tit-1/sets' }) },
   'POST /a/:name/sets': {
-    ...{ expect: 'ownerWrite', except: { admin: '+' } },
+    expect: 'ownerWrite',
+    except: { admin: '+' },
     send: async (world) => ({
       path: '/a/tit-1/sets',
       body: { name: await world.newSetName() },
@@ -85,37 +93,44 @@ export const setPageRows: Table = {
   },
   'POST /sets/:id/import': {
     // It shows a page.
-    ...{ expect: 'secretWrite', except: { admin: '+', writer: 403 } },
+    expect: 'secretWrite',
+    except: { admin: '+', writer: 403 },
     send: async (world) => ({ path: `/sets/${await world.newSet()}/import`, body: { lines: 'x' } }),
   },
   'POST /sets/:id/rename': {
-    ...{ expect: 'secretWrite', except: { admin: '+' } },
+    expect: 'secretWrite',
+    except: { admin: '+' },
     send: async (world) => {
       const name = await world.newSetName()
       return { path: `/sets/${await world.newSet()}/rename`, body: { name } }
     },
   },
   'POST /sets/:id/delete': {
-    ...{ expect: 'secretWrite', except: { admin: '+' } },
+    expect: 'secretWrite',
+    except: { admin: '+' },
     send: async (world) => ({ path: `/sets/${await world.newSet()}/delete`, body: {} }),
   },
   'POST /sets/:id/cases/:case': {
-    ...{ expect: 'secretWrite', except: { admin: '+' } },
+    expect: 'secretWrite',
+    except: { admin: '+' },
     send: async (world) => {
       const { id, setId } = await world.newCase()
       return { path: `/sets/${setId}/cases/${id}`, body: { note: 'Name the day.' } }
     },
   },
   'POST /cases/:id/delete': {
-    ...{ expect: 'secretWrite', except: { admin: '+' } },
+    expect: 'secretWrite',
+    except: { admin: '+' },
     send: async (world) => ({ path: `/cases/${(await world.newCase()).id}/delete`, body: {} }),
   },
   'POST /activations/:id/case': {
-    ...{ expect: 'ownerWrite', except: { admin: '+' } },
+    expect: 'ownerWrite',
+    except: { admin: '+' },
     send: async (world) => ({ path: `/activations/${await newRun(world)}/case`, body: {} }),
   },
   'POST /runs/sets': {
-    ...{ expect: 'ownerWrite', except: { admin: '+' } },
+    expect: 'ownerWrite',
+    except: { admin: '+' },
     send: async (world) => ({
       path: '/runs/sets',
       body: { run: await newRun(world), set: 'Chosen' },

@@ -51,7 +51,12 @@ export const signInTable: Table = {
   'POST /settings/sign-in/passkeys': {
     expect: 'secretWrite',
     except: {
-      ...{ guest: 400, member: 400, external: 400, moderator: 400, other: 400, admin: 400 },
+      guest: 400,
+      member: 400,
+      external: 400,
+      moderator: 400,
+      other: 400,
+      admin: 400,
       writer: 403,
     },
     send: async (world) =>
@@ -93,7 +98,10 @@ export const signInTable: Table = {
   'POST /settings/notifications': {
     expect: 'write',
     send: only({
-      ...{ mention_push: 'on', quiet_from: '', quiet_to: '', timezone: 'UTC' },
+      mention_push: 'on',
+      quiet_from: '',
+      quiet_to: '',
+      timezone: 'UTC',
       digest_hour: '8',
     }),
   },

@@ -64,7 +64,9 @@ beforeAll(async () => {
       await run(
         `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at)
          VALUES (?1, ?2, 'e', ?3, 0)`,
-        ...[agent.id, version, author],
+        agent.id,
+        version,
+        author,
       )
   await insertRuns()
 })
@@ -81,7 +83,8 @@ async function insertRuns(): Promise<void> {
        'done', 'granted', p.value, 'test/model', v.value, 0, 0, c.value, r.value, o.value
      FROM json_each(?1) a, json_each('["mention","dm","manual","exploration"]') t, json_each('["kept","gone"]') p,
        json_each('[0,1,2,3]') v, json_each('[null,"open","own","closed"]') c, json_each(?2) r, json_each('[0,1]') o`,
-    ...[JSON.stringify(ids), JSON.stringify(requesters)],
+    JSON.stringify(ids),
+    JSON.stringify(requesters),
   )
   await run(
     `INSERT INTO inbox_items (id, account_id, type, task, from_account_id, content, created_at, is_task, claimed_by, read_at)
@@ -108,7 +111,9 @@ test.each(viewers)(
       await run(
         `INSERT INTO admin_openings (id, account_id, owner_id, reason, created_at, expires_at)
        VALUES (?1, ?2, ?1, '', 0, ?3)`,
-        ...[owner, people.anna.id, now + 1_000],
+        owner,
+        people.anna.id,
+        now + 1_000,
       )
     const reader = JSON.stringify(
       viewer ? { account: viewer.id, is_request: 1, now } : {},

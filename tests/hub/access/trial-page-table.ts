@@ -7,7 +7,8 @@ export const trialPageRows: Table = {
     send: async (world) => ({ path: `/trials/${(await world.newTrial()).id}` }),
   },
   'POST /trials/:id/cancel': {
-    ...{ expect: 'secretWrite', except: { admin: '+' } },
+    expect: 'secretWrite',
+    except: { admin: '+' },
     send: async (world) => ({ path: `/trials/${await world.newOpenTrial()}/cancel`, body: {} }),
   },
   'GET /trials/:id/compare': {
@@ -15,7 +16,8 @@ export const trialPageRows: Table = {
     send: async (world) => ({ path: `/trials/${(await world.newTrial()).id}/compare` }),
   },
   'POST /trials/:id/compare': {
-    ...{ expect: 'secretWrite', except: { admin: '+' } },
+    expect: 'secretWrite',
+    except: { admin: '+' },
     send: async (world) => {
       const { id, caseId } = await world.newTrial()
       return { path: `/trials/${id}/compare`, body: { case: caseId, judgement: 'first' } }

@@ -26,7 +26,8 @@ const signIn = async (key = mira.key) => {
   const response = await hub.fetch('/login', {
     method: 'POST',
     headers: {
-      ...{ 'sec-fetch-site': 'same-origin', origin: 'http://hub.test' },
+      'sec-fetch-site': 'same-origin',
+      origin: 'http://hub.test',
       'content-type': 'application/x-www-form-urlencoded',
     },
     body: new URLSearchParams({ key, next: '/' }).toString(),
@@ -94,7 +95,9 @@ test('T10: a ban says its reason and end, and ends by itself or when it is lifte
   expect((await hub.call('/feed', { key: mira.key })).body.code).toBe('BANNED')
   const lift = (headers: Record<string, string>) =>
     hub.call(`/accounts/${mira.name}/bans/${made.id}/lift`, {
-      ...{ method: 'POST', key: adminKey, headers },
+      method: 'POST',
+      key: adminKey,
+      headers,
     })
   const once = { 'idempotency-key': 'lift-once' }
   for (const headers of [once, once]) {
@@ -165,7 +168,8 @@ test('T10: a hosted agent that is disabled or banned stops before its next model
     hub.call(`/accounts/${scout.name}/${verb}`, { method: 'POST', key: adminKey, body: {} })
   expect((await disable('disable')).status).toBe(200)
   expect(await office.renew(scout.id, activationId)).toMatchObject({
-    ...{ kind: 'refused', reason: 'paused' },
+    kind: 'refused',
+    reason: 'paused',
   })
   expect(await office.hubApi.findActivation(activationId)).toBeNull()
   await office.clear()
@@ -213,7 +217,9 @@ test('T8: a renamed account leaves its name free, and old links lead to it until
   expect(other.id).not.toBe(mira.id)
   expect((await hub.fetch(`/a/${old}`)).status).toBe(200)
   const taken = await hub.call(`/accounts/new-${old}/name`, {
-    ...{ method: 'PUT', key: adminKey, body: { name: old } },
+    method: 'PUT',
+    key: adminKey,
+    body: { name: old },
   })
   expect(taken.status).toBe(409)
 })

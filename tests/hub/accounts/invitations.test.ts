@@ -20,7 +20,8 @@ const join = (path: string, name: string, at = hub) =>
   at.fetch(path, {
     method: 'POST',
     headers: {
-      ...{ 'sec-fetch-site': 'same-origin', origin: 'http://hub.test' },
+      'sec-fetch-site': 'same-origin',
+      origin: 'http://hub.test',
       'content-type': 'application/x-www-form-urlencoded',
     },
     body: new URLSearchParams({ name, display_name: '' }).toString(),

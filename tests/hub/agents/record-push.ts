@@ -10,10 +10,18 @@ export async function recordPush(
   const { id } = await hubApi.recordIntent(
     run.agentId,
     {
-      ...{ callId: 'c', tool: 'git_push', grant: 'g', argumentsHash: 'h', decision: 'allowed' },
-      ...{ outcome: null, durationMs: null, resultBytes: null, at },
+      callId: 'c',
+      tool: 'git_push',
+      grant: 'g',
+      argumentsHash: 'h',
+      decision: 'allowed',
+      outcome: null,
+      durationMs: null,
+      resultBytes: null,
+      at,
       arguments: JSON.stringify({
-        ...{ service: 'github', repository: 'acme/tools' },
+        service: 'github',
+        repository: 'acme/tools',
         refs: [{ ref, old: '0'.repeat(40), new: '1'.repeat(40), may_be_forced: false }],
       }),
     },

@@ -65,7 +65,8 @@ function createDeliveries({ office: { hub, hubApi }, hook }: Place) {
     const { status, body, headers } = await hub.call(url.replace('http://hub.test/api/v1', ''), {
       body: text,
       headers: {
-        ...{ 'x-github-event': event, 'x-github-delivery': delivery },
+        'x-github-event': event,
+        'x-github-delivery': delivery,
         'x-hub-signature-256': signature,
       },
     })
@@ -115,7 +116,9 @@ function createRuns({ office, mira, coder }: Place) {
     const ref = `refs/heads/${branch}`
     await recordPush(hubApi, activation, { ref, isOk, at: hub.clock.now() })
     const reply = {
-      ...{ id: office.newId<CommentId>(), postId, parentId: null },
+      id: office.newId<CommentId>(),
+      postId,
+      parentId: null,
       content: 'I opened a pull request.',
     }
     hub.clock.advance(1)

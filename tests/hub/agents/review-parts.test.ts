@@ -17,9 +17,15 @@ afterEach(async () => {
 
 /** A comment on a line that belongs to a review. */
 const lineOf = (branch: string, reviewId: number, body: string, line = 29) => ({
-  ...{ action: 'created', repository, pull_request: pullOf(branch) },
+  action: 'created',
+  repository,
+  pull_request: pullOf(branch),
   comment: {
-    ...{ id: newEventId(), pull_request_review_id: reviewId, path: 'src/dates.ts', line, body },
+    id: newEventId(),
+    pull_request_review_id: reviewId,
+    path: 'src/dates.ts',
+    line,
+    body,
     ...person(),
   },
 })
@@ -38,7 +44,8 @@ function createParts(branch: string, body: string | null, lines: number): Part[]
   return [
     { event: 'pull_request_review', payload: review(branch, fields), text: body ?? '' },
     ...texts.map((text, at) => ({
-      ...{ event: 'pull_request_review_comment', text },
+      event: 'pull_request_review_comment',
+      text,
       payload: lineOf(branch, reviewId, text, at + 1),
     })),
   ]
@@ -172,7 +179,8 @@ test('X15: reviews of two hooks and of two pull requests are held apart, and a l
   expect(await waiting(coder)).toEqual([])
   const second = await createHook(mira, coder)
   await send(lineOf(branch, reviewId, 'Once more.'), {
-    ...{ event: 'pull_request_review_comment', hook: second },
+    event: 'pull_request_review_comment',
+    hook: second,
   })
   await hub.call(`/triggers/${second.id}`, { key: mira.key, method: 'DELETE' })
   await settle()

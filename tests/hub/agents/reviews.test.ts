@@ -27,7 +27,9 @@ test('X15: a review of a branch that a run pushed continues its thread, asked by
   await settle()
   const [, shown] = await comments(postId)
   expect(shown).toMatchObject({
-    ...{ is_untrusted: 1, parent_id: null, author_id: '00000000-0000-7000-8000-000000000001' },
+    is_untrusted: 1,
+    parent_id: null,
+    author_id: '00000000-0000-7000-8000-000000000001',
     content:
       '**octocat** requested changes on [Acme/Tools#12](https://github.com/Acme/Tools/pull/12):\n\n> Please handle leap years.',
   })
@@ -224,14 +226,12 @@ test('X15: people who are members create hooks; a secret is shown once, and ends
   expect(made.url).toBe(`http://hub.test/api/v1/triggers/${made.id}`)
   const { body } = await hub.call('/triggers', { key: mira.key })
   expect(body.triggers[0]).toMatchObject({
-    ...{
-      id: made.id,
-      agent: { name: 'coder' },
-      takes_reviews: true,
-      template: '',
-      per_hour_max: 600,
-    },
-    ...{ deliveries: [] },
+    id: made.id,
+    agent: { name: 'coder' },
+    takes_reviews: true,
+    template: '',
+    per_hour_max: 600,
+    deliveries: [],
   })
   expect(JSON.stringify(body)).not.toContain(made.secret)
   expect((await hub.call('/triggers', { key: ada.key })).body.triggers).not.toContainEqual(

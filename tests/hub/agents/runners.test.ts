@@ -77,14 +77,27 @@ async function activate(): Promise<ActivationId> {
   return id
 }
 const createRun = (activation_id: ActivationId, attempt = 1): NewRun => ({
-  ...{ activation_id, attempt, agent_id: coder.id, agent: 'coder', program: 'codex' },
-  ...{ system_prompt: '', prompt: 'Fix it.', builtin: 'none', workspace: null, session_id: null },
+  activation_id,
+  attempt,
+  agent_id: coder.id,
+  agent: 'coder',
+  program: 'codex',
+  system_prompt: '',
+  prompt: 'Fix it.',
+  builtin: 'none',
+  workspace: null,
+  session_id: null,
   model: {
-    ...{ name: 'gpt', protocols: ['openai-responses'] },
-    ...{ context_tokens: 1, output_tokens: 1 },
+    name: 'gpt',
+    protocols: ['openai-responses'],
+    context_tokens: 1,
+    output_tokens: 1,
   },
   limits: {
-    ...{ ends_at: Date.now() + 600_000, silence_ms: 1_000, model_requests: 1, output_chars: 1 },
+    ends_at: Date.now() + 600_000,
+    silence_ms: 1_000,
+    model_requests: 1,
+    output_chars: 1,
   },
   runs_on: [],
 })
@@ -229,8 +242,14 @@ test('X14: admins see runners, drain and remove them, and each change is in the 
   const find = async () =>
     (await call('/runners')).runners.find(({ id }: { id: string }) => id === runner.id)
   expect(await find()).toMatchObject({
-    ...{ name: 'attic', key_id: keyId, labels: ['gpu'], slots: 2, runs: [] },
-    ...{ is_connected: true, is_draining: false, programs: [{ type: 'codex', version: '1.0' }] },
+    name: 'attic',
+    key_id: keyId,
+    labels: ['gpu'],
+    slots: 2,
+    runs: [],
+    is_connected: true,
+    is_draining: false,
+    programs: [{ type: 'codex', version: '1.0' }],
   })
   const id = await activate()
   await runners.start({ ...createRun(id), runs_on: ['gpu'] })

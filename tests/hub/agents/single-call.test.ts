@@ -13,12 +13,22 @@ await hub.host(scout.id)
 await sweep(hub.context(), hub.clock.now())
 
 const planned: PlannedCall = {
-  ...{ agentId: scout.id, accountId: mira.id, model: 'offline/extractive' },
-  ...{ microusd: 700, tokens: 90, timeoutMs: 10_000 },
+  agentId: scout.id,
+  accountId: mira.id,
+  model: 'offline/extractive',
+  microusd: 700,
+  tokens: 90,
+  timeoutMs: 10_000,
 }
 const used = {
-  ...{ inputTokens: 20, cachedTokens: 0, outputTokens: 5, reasoningTokens: 0 },
-  ...{ microusd: 30, isPriced: true, isEstimated: false, durationMs: 4 },
+  inputTokens: 20,
+  cachedTokens: 0,
+  outputTokens: 5,
+  reasoningTokens: 0,
+  microusd: 30,
+  isPriced: true,
+  isEstimated: false,
+  durationMs: 4,
 }
 const result = { usages: [used] }
 const all = async (sql: string) => (await env.DB.prepare(sql).all()).results

@@ -20,57 +20,71 @@ const insertRow: Record<string, (id: string, at: number) => Promise<unknown>> = 
   providers: (id, at) =>
     office.run(
       'INSERT INTO provider_outages (address, started_at, due_at, attempts) VALUES (?, 0, ?, 1)',
-      ...[id, at],
+      id,
+      at,
     ),
   pushes: async (id, at) => {
     await office.run(
       `INSERT INTO inbox_items (id, account_id, type, created_at) VALUES (?, ?, 'comment', 0)`,
-      ...[id, scout.id],
+      id,
+      scout.id,
     )
     await office.run(
       `INSERT INTO api_keys (id, account_id, hash, kind, created_at) VALUES (?1, ?2, ?1, 'session', 0)`,
-      ...[id, scout.id],
+      id,
+      scout.id,
     )
     await office.run(
       `INSERT INTO push_devices (id, account_id, session_id, label, endpoint, p256dh, auth, server_key, created_at)
        VALUES (?1, ?2, ?1, '', ?1, '', '', '', 0)`,
-      ...[id, scout.id],
+      id,
+      scout.id,
     )
     await office.run(
       'INSERT INTO push_queue (device_id, item_id, due_at) VALUES (?1, ?1, ?2)',
-      ...[id, at],
+      id,
+      at,
     )
   },
   webhooks: (id, at) =>
     office.run(
       `INSERT INTO webhooks (id, account_id, url, host, sealed, format, events, created_at, retry_at)
        VALUES (?, ?, '', '', '', 'json', '[]', 0, ?)`,
-      ...[id, scout.id, at],
+      id,
+      scout.id,
+      at,
     ),
   deliveries: (id, at) =>
     office.run(
       `INSERT INTO outbox (id, kind, target_id, event, "key", created_at, next_at)
        VALUES (?1, 'webhook', 'none', 'post.created', ?1, ?3, ?2)`,
-      ...[id, at, hub.clock.now()],
+      id,
+      at,
+      hub.clock.now(),
     ),
   mailServer: (_, at) => office.run('INSERT INTO mail_server (id, retry_at) VALUES (1, ?)', at),
   digests: (id, at) =>
     office.run(
       `INSERT INTO notification_settings (account_id, choices, timezone, digest_hour, digest_at, digested_at)
        VALUES (?1, '{}', 'UTC', 8, ?2, 0)`,
-      ...[id === 'ahead' ? scout.id : wren.id, at],
+      id === 'ahead' ? scout.id : wren.id,
+      at,
     ),
   approvals: (id, at) =>
     office.run(
       `INSERT INTO approvals (id, account_id, call_id, tool, "grant", tier, arguments, arguments_hash, created_at, expires_at)
        VALUES (?1, ?2, ?1, 't', 'hub:write', 'write', '{}', ?1, 0, ?3)`,
-      ...[id, scout.id, at],
+      id,
+      scout.id,
+      at,
     ),
   deadlines: (id, at) =>
     office.run(
       `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at)
        VALUES (?, ?, 'inbox', 'mention', 'running', 'granted', 'm', 1, 0, ?)`,
-      ...[id, id === 'ahead' ? scout.id : wren.id, at],
+      id,
+      id === 'ahead' ? scout.id : wren.id,
+      at,
     ),
   lanes: async (id, at) => {
     await office.run(
@@ -86,15 +100,19 @@ const insertRow: Record<string, (id: string, at: number) => Promise<unknown>> = 
       `INSERT INTO replay_lanes (id, replay_id, activation_id, lane, sample, state, agent_id, requesters, grants,
          duration_ms_max, tokens_max, cost_max_microusd, deadline_at)
        VALUES (?1, 'r', 'replayed', 'candidate', ?2, 'running', ?3, '[]', '[]', 0, 0, 0, ?4)`,
-      ...[id, id === 'ahead' ? 1 : 2, scout.id, at],
+      id,
+      id === 'ahead' ? 1 : 2,
+      scout.id,
+      at,
     )
   },
   rates: (id, at) =>
-    office.run('INSERT INTO rate_buckets (id, tokens, updated_at) VALUES (?, 0, ?)', ...[id, at]),
+    office.run('INSERT INTO rate_buckets (id, tokens, updated_at) VALUES (?, 0, ?)', id, at),
   backups: (id, at) =>
     office.run(
       `INSERT INTO transfers (id, kind, transfer, holds_until, is_writing) VALUES (1, 'backup', ?, ?, 0)`,
-      ...[id, at],
+      id,
+      at,
     ),
 }
 
@@ -165,7 +183,9 @@ test('L36: schedules that are due later are new ones after the clock was set bac
   for (const [key, at] of Object.entries({ due: now - 1, later: now + 30 * day, never })) {
     await office.run(
       `INSERT INTO schedules (account_id, key, cron, timezone, task, due_at) VALUES (?, ?, '0 9 * * *', 'UTC', 't', ?)`,
-      ...[scout.id, key, at],
+      scout.id,
+      key,
+      at,
     )
   }
   const ask = async (isClockBack: boolean) => {

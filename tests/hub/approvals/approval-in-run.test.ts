@@ -15,7 +15,11 @@ const hub = createTestHub()
 const finch = await hub.join('finch')
 const ran: string[] = []
 const pay = defineTool({
-  ...{ name: 'pay', description: 'Pays.', tier: 'write', isIdempotent: false, doing: 'paying' },
+  name: 'pay',
+  description: 'Pays.',
+  tier: 'write',
+  isIdempotent: false,
+  doing: 'paying',
   input: z.strictObject({ to: z.string() }),
   grant: { shape: 'test:*', of: ({ to }) => `test:${to}` },
   async run({ input }) {
@@ -27,10 +31,17 @@ const servers = [{ name: 'test', description: 'For tests.', tools: [pay] }]
 hub.seen.tools = listKnownTools(servers)
 const gateway = createGateway({
   ...testFileStores,
-  ...{ hub: createHubApi(hub.context), memory: fakeMemory, clock: hub.clock, servers },
+  hub: createHubApi(hub.context),
+  memory: fakeMemory,
+  clock: hub.clock,
+  servers,
 })
 const withKey: ToolCaller = {
-  ...{ accountId: finch.id, name: 'finch', kind: 'agent', activationId: null, postId: null },
+  accountId: finch.id,
+  name: 'finch',
+  kind: 'agent',
+  activationId: null,
+  postId: null,
   tiers: ['read', 'write', 'destructive'],
 }
 /** A program that calls with the token of a run. */

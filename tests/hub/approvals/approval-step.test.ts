@@ -100,7 +100,10 @@ test('C3: the calls of one step stand together in the thread and on the page, an
   }
   const ids = JSON.stringify([0, 1, 2].map((index) => `${run}:call-${index}`))
   const sent = await admin.send('/approvals', {
-    ...{ ids, decision: 'deny', note: '', next: `/p/${postId}#working` },
+    ids,
+    decision: 'deny',
+    note: '',
+    next: `/p/${postId}#working`,
   })
   expect([sent.status, sent.headers.get('location')]).toEqual([303, `/p/${postId}#working`])
   expect(await statuses()).toEqual(['denied', 'denied', 'denied'])
@@ -180,7 +183,8 @@ test('T20: a rule of a deleted account goes with its words', async () => {
   postId = await office.post(gone.key, '@scout please write')
   const run = await parkTask({ approvals: [call('call-0', 'Words of gone')] })
   const { status } = await hub.call(`/approvals/${encodeURIComponent(`${run}:call-0`)}/decide`, {
-    ...{ key: boss.key, body: { decision: 'approve', standing_rule: {} } },
+    key: boss.key,
+    body: { decision: 'approve', standing_rule: {} },
   })
   expect(status).toBe(200)
   expect(await office.all('SELECT id FROM standing_rules')).toHaveLength(1)

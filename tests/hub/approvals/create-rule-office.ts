@@ -36,7 +36,11 @@ export async function createRuleOffice() {
       description: 'For tests.',
       tools: [
         defineTool({
-          ...{ name: 'send', description, tier: 'write', isIdempotent: false, doing: 'sending' },
+          name: 'send',
+          description,
+          tier: 'write',
+          isIdempotent: false,
+          doing: 'sending',
           // Not strict: an argument that the tool does not know would be dropped in silence.
           input: z.object({ to: z.string(), text: z.string(), copies: z.number().default(1) }),
           grant: { shape: 'test:*', of: ({ to }) => `test:${to.split('/')[0]}` },
@@ -51,14 +55,21 @@ export async function createRuleOffice() {
   const createTestGateway = (servers = createServers()) =>
     createGateway({
       ...testFileStores,
-      ...{ hub: hubApi, memory: fakeMemory, clock: hub.clock, servers },
+      hub: hubApi,
+      memory: fakeMemory,
+      clock: hub.clock,
+      servers,
     })
   hub.seen.tools = listKnownTools(createServers())
   let gateway = createTestGateway()
 
   let calls = 0
   const outside: ToolCaller = {
-    ...{ accountId: scout.id, name: 'scout', kind: 'agent', activationId: null, postId: null },
+    accountId: scout.id,
+    name: 'scout',
+    kind: 'agent',
+    activationId: null,
+    postId: null,
   }
   const send = async (args: object | string, caller: ToolCaller) => {
     const text = typeof args === 'string' ? args : JSON.stringify(args)
@@ -102,10 +113,18 @@ export async function createRuleOffice() {
          reasons, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
       .bind(
-        ...[`${caller.activationId}:${approval.callId}`, scout.id, caller.activationId],
-        ...[approval.callId, approval.tool, approval.grant, approval.tier, approval.arguments],
-        ...[approval.argumentsHash, JSON.stringify(approval.reasons)],
-        ...[hub.clock.now(), hub.clock.now() + 86_400_000],
+        `${caller.activationId}:${approval.callId}`,
+        scout.id,
+        caller.activationId,
+        approval.callId,
+        approval.tool,
+        approval.grant,
+        approval.tier,
+        approval.arguments,
+        approval.argumentsHash,
+        JSON.stringify(approval.reasons),
+        hub.clock.now(),
+        hub.clock.now() + 86_400_000,
       )
       .run()
     return `${caller.activationId}:${approval.callId}`
@@ -150,21 +169,26 @@ export async function createRuleOffice() {
   const readTrips = () => trips
   const countCalls = () => calls
   return {
-    ...{
-      hub,
-      mira,
-      tomas,
-      boss,
-      bot,
-      ran,
-      outside,
-      pending,
-      send,
-      decisionOf,
-      createRun,
-      ask,
-      approve,
-    },
-    ...{ listRules, setPolicy, setRole, createRule, reset, changeTool, readTrips, countCalls },
+    hub,
+    mira,
+    tomas,
+    boss,
+    bot,
+    ran,
+    outside,
+    pending,
+    send,
+    decisionOf,
+    createRun,
+    ask,
+    approve,
+    listRules,
+    setPolicy,
+    setRole,
+    createRule,
+    reset,
+    changeTool,
+    readTrips,
+    countCalls,
   }
 }

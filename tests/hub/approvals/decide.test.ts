@@ -66,7 +66,8 @@ test('M9: arguments and note are for admins, the agent itself and who wrote its 
   expect(await seen(ada.key)).toEqual(['', '', true])
   await office.run(
     `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at) VALUES (?, 1, 'etag', ?, 0)`,
-    ...[scout.id, ada.id],
+    scout.id,
+    ada.id,
   )
   expect(await seen(ada.key)).toEqual(all)
   await office.run('DELETE FROM agent_definitions WHERE account_id = ?', scout.id)
@@ -145,7 +146,10 @@ test('M7: approving for the activation changes no decision, and nothing of anoth
     { is_own: 1, call_id: 'refused', status: 'denied', note: 'Never this one' },
     { is_own: 1, call_id: 'wider', status: 'pending', note: '' },
     ...['one', 'refused', 'wider'].map((call) => ({
-      ...{ is_own: 0, call_id: call, status: 'pending', note: '' },
+      is_own: 0,
+      call_id: call,
+      status: 'pending',
+      note: '',
     })),
   ])
   expect(other).not.toBe(activationId)

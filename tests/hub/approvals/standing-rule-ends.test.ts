@@ -118,7 +118,8 @@ test('T20: the preview is what is created, and writes nothing', async () => {
   const id = await ask(pending, await createRun())
   const rule = { prefixes: { text: 'Weekly report ' }, any_requester: true, days: 7 }
   const preview = await hub.call(`/approvals/${encodeURIComponent(id)}/rule-preview`, {
-    ...{ key: adminKey, body: rule },
+    key: adminKey,
+    body: rule,
   })
   expect(preview.status).toBe(200)
   expect(await listRules()).toEqual([])
@@ -131,7 +132,8 @@ test('T20: a decision about a call counts before a rule', async () => {
   const callId = `call-${countCalls() + 1}`
   const id = await ask(pending, run)
   await hub.call(`/approvals/${encodeURIComponent(id)}/decide`, {
-    ...{ key: adminKey, body: { decision: 'deny', note: 'Not this week' } },
+    key: adminKey,
+    body: { decision: 'deny', note: 'Not this week' },
   })
   await createRule()
   expect((await send(pending, run)).text).toBe('Error: Denied by admin: Not this week')
@@ -165,7 +167,8 @@ test('T20 T12: uses are counted from the audit, and creating and revoking are in
     .all()
   expect(results).toHaveLength(2)
   expect(results[0]).toMatchObject({
-    ...{ decision: 'allowed', outcome: 'ok' },
+    decision: 'allowed',
+    outcome: 'ok',
     reason: expect.stringContaining('standing rule of @admin'),
   })
   await expect(

@@ -39,8 +39,13 @@ it('B11: the audit finds differing counters, repair corrects them from usage, an
     hubBudget,
   )
   const difference = {
-    ...{ budget_id: hubBudget, scope: 'hub', starts_at: '2026-01-01T00:00:00.000Z' },
-    ...{ counted_microusd: 7, events_microusd: 42, counted_tokens: 9, events_tokens: 4 },
+    budget_id: hubBudget,
+    scope: 'hub',
+    starts_at: '2026-01-01T00:00:00.000Z',
+    counted_microusd: 7,
+    events_microusd: 42,
+    counted_tokens: 9,
+    events_tokens: 4,
   }
   expect((await audit()).body).toMatchObject({ is_consistent: false, differences: [difference] })
   expect((await repair()).body.repaired).toMatchObject([difference])
@@ -58,7 +63,8 @@ it('B11: the audit finds differing counters, repair corrects them from usage, an
 it('B11: spending without a usage event, and an event that no window counted, are differences', async () => {
   await office.run(
     `UPDATE budget_windows SET spent_microusd = spent_microusd + 5 WHERE budget_id = ? AND starts_at > ?`,
-    ...[hubBudget, hub.clock.now()],
+    hubBudget,
+    hub.clock.now(),
   )
   await office.run(`DELETE FROM usage_events WHERE cost_microusd = 12`)
   const { differences } = (await audit()).body
@@ -72,7 +78,9 @@ it('B11: spending without a usage event, and an event that no window counted, ar
 it('H6: a repair with an Idempotency-Key runs once, and a retry returns the same answer', async () => {
   const send = () =>
     hub.call('/budgets/audit/repair', {
-      ...{ method: 'POST', key: adminKey, headers: { 'idempotency-key': 'repair-1' } },
+      method: 'POST',
+      key: adminKey,
+      headers: { 'idempotency-key': 'repair-1' },
     })
   const miscount = () =>
     office.run('UPDATE budget_windows SET spent_tokens = 9 WHERE spent_tokens > 0')
@@ -106,7 +114,8 @@ it('B11: a window created late counts the usage that the previous window had cou
   const now = await office.first<{ spent: number }>(
     `SELECT spent_microusd AS spent FROM budget_windows
      WHERE budget_id = ?1 AND starts_at <= ?2 AND ends_at > ?2`,
-    ...[hubBudget, hub.clock.now()],
+    hubBudget,
+    hub.clock.now(),
   )
   expect(now?.spent).toBe(8)
 })

@@ -152,7 +152,9 @@ it('B9: the next sweep reports what a crash kept from being reported', async () 
 /** Changes the hub's budget as an admin does. */
 const change = async (body: object) => {
   const { status } = await hub.call('/budgets/00000000-0000-7000-8000-000000000201', {
-    ...{ method: 'PATCH', key: adminKey, body },
+    method: 'PATCH',
+    key: adminKey,
+    body,
   })
   expect(status).toBe(200)
   await sweep()

@@ -6,11 +6,21 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 const timezones = [
-  ...['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Pacific/Auckland'],
+  'UTC',
+  'Europe/Berlin',
+  'America/New_York',
+  'Asia/Kolkata',
+  'Pacific/Auckland',
   // clocks that change at midnight
-  ...['America/Havana', 'Asia/Beirut', 'Africa/Cairo', 'America/Asuncion', 'Asia/Amman'],
+  'America/Havana',
+  'Asia/Beirut',
+  'Africa/Cairo',
+  'America/Asuncion',
+  'Asia/Amman',
   // offsets of half and quarter hours, and a change of half an hour
-  ...['America/St_Johns', 'Asia/Kathmandu', 'Australia/Lord_Howe'],
+  'America/St_Johns',
+  'Asia/Kathmandu',
+  'Australia/Lord_Howe',
 ]
 const period = fc.record({
   period: fc.constantFrom('day' as const, 'week' as const, 'month' as const),

@@ -29,7 +29,11 @@ test('B10: an axis has few round ticks and includes all values', () => {
 test('B10: amounts on an axis have enough digits to differ', () => {
   const say = (value: number, step: number) => formatAxisValue(value * 1e6, step * 1e6, 'usd')
   expect([say(0, 50), say(150, 50), say(0.5, 0.5), say(7.5, 2.5), say(0.005, 0.0025)]).toEqual([
-    ...['$0', '$150', '$0.50', '$7.50', '$0.0050'],
+    '$0',
+    '$150',
+    '$0.50',
+    '$7.50',
+    '$0.0050',
   ])
   expect(formatAxisValue(1_200_000, 200_000, 'tokens')).toBe('1.2M')
 })
@@ -39,7 +43,10 @@ test('B10: a span is whole days, weeks from Monday or months, and the query omit
   expect(days(read('each=week'))).toEqual(['2026-10-19', '2026-11-21'])
   expect(days(read('days=90&each=month'))).toEqual(['2026-08-01', '2026-11-21'])
   expect(listBuckets(read('days=90&each=month')).map(formatIsoDay)).toEqual([
-    ...['2026-08-01', '2026-09-01', '2026-10-01', '2026-11-01'],
+    '2026-08-01',
+    '2026-09-01',
+    '2026-10-01',
+    '2026-11-01',
   ])
   for (const query of [
     '',

@@ -48,12 +48,15 @@ async function prepare({ kind, limit, share, spent, needed }: Case): Promise<voi
   await run(
     `UPDATE budgets SET limit_microusd = ?1, limit_tokens = ?2, critical_share = ?3,
        throttle_share = ?3 * 0.9, warning_share = ?3 * 0.8 WHERE scope = 'hub'`,
-    ...[isMoney ? limit : null, isMoney ? null : limit, share],
+    isMoney ? limit : null,
+    isMoney ? null : limit,
+    share,
   )
   await run(`UPDATE budget_windows SET spent_${kind} = ?1`, spent)
   await run(
     `UPDATE agents SET call_floor_${kind} = ?1 WHERE account_id = ?2`,
-    ...[needed ?? 0, scout.id],
+    needed ?? 0,
+    scout.id,
   )
   await run('DELETE FROM budget_refusals')
   if (needed === null) return
@@ -61,7 +64,9 @@ async function prepare({ kind, limit, share, spent, needed }: Case): Promise<voi
     `INSERT INTO budget_refusals SELECT b.id, w.starts_at, ?1, ?2, 0
      FROM budgets b JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at <= ?3 AND w.ends_at > ?3
      WHERE b.scope = 'hub'`,
-    ...[isMoney ? needed : 0, isMoney ? 0 : needed, hub.clock.now()],
+    isMoney ? needed : 0,
+    isMoney ? 0 : needed,
+    hub.clock.now(),
   )
 }
 
@@ -131,7 +136,11 @@ it('B3: an agent’s page shows the worst of its budgets, with its own threshold
     await run(
       `INSERT INTO budgets (id, scope, scope_id, period, limit_microusd, warning_share, created_at, updated_at)
        VALUES (?1, 'agent', ?2, ?1, ?3, ?4, ?5, 0)`,
-      ...[period, scout.id, limit, warning, spent],
+      period,
+      scout.id,
+      limit,
+      warning,
+      spent,
     )
   await office.hubApi.sweep(hub.clock.now())
   await run(
@@ -146,7 +155,13 @@ it('B3: an agent’s page shows the worst of its budgets, with its own threshold
 const periods = ['day', 'week', 'month'] as const
 type Period = (typeof periods)[number]
 const limitedSets: Period[][] = [
-  ...[[], ['day'], ['week'], ['month'], ['day', 'week'], ['day', 'month'], ['week', 'month']],
+  [],
+  ['day'],
+  ['week'],
+  ['month'],
+  ['day', 'week'],
+  ['day', 'month'],
+  ['week', 'month'],
   [...periods],
 ] as Period[][]
 

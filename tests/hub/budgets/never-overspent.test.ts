@@ -145,8 +145,11 @@ async function checkBooks(spenders: Spender[]): Promise<void> {
   )
   const calls = spenders.flatMap(({ usage, agent: { id: agentId }, communityId }) =>
     usage.map(({ model, costMicrousd: microusd, inputTokens: tokens }) => ({
-      ...{ agentId, communityId, models: [model] },
-      ...{ microusd, tokens },
+      agentId,
+      communityId,
+      models: [model],
+      microusd,
+      tokens,
     })),
   )
   for (const budget of counted) {
@@ -179,7 +182,9 @@ it.each([
 it('B4 B11: 256 at once that call twice, some repeating every request, over the end of a week: the same properties', async () => {
   const scripts = Array.from({ length: 256 }, (_, index) => ({
     costs: [1, 0.4],
-    ...{ diesAfter: null, switchesAt: null, repeats: index % 16 === 0 },
+    diesAfter: null,
+    switchesAt: null,
+    repeats: index % 16 === 0,
   }))
   const limits = [
     { microusd: 9_000, tokens: 800 },

@@ -51,7 +51,9 @@ test('T21: usage counts the money of communities that a reader does not read, as
     expect(body.usage).toEqual([
       expect.objectContaining({
         community: {
-          ...{ id: 'private', name: privateCommunityLabel, display_name: privateCommunityLabel },
+          id: 'private',
+          name: privateCommunityLabel,
+          display_name: privateCommunityLabel,
         },
         cost_microusd: 6_000_000,
         calls: 2,

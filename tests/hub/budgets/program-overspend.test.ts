@@ -8,7 +8,9 @@ import { createSpendingWorld, kinds, type Limits, type SpendingWorld } from './s
 
 const share = fc.constantFrom(0, 0.3, 0.9, 1)
 const ending: fc.Arbitrary<Ending> = fc.record({
-  ...{ input: share, written: share, output: share },
+  input: share,
+  written: share,
+  output: share,
   how: fc.constantFrom('counted', 'counted', 'uncounted', 'unbilled', 'nonsense'),
 })
 type Deed = (run: ProgramSpender) => Promise<void>

@@ -112,8 +112,13 @@ export class ProgramSpender {
       clock: hub.clock,
     }
     const context = {
-      ...{ deps: deps as never as AgentDeps, agentId: this.agentId, definition: null },
-      ...{ hubSnapshot: null, connections: null, doing: null, waitReason: null },
+      deps: deps as never as AgentDeps,
+      agentId: this.agentId,
+      definition: null,
+      hubSnapshot: null,
+      connections: null,
+      doing: null,
+      waitReason: null,
       stream: { publishDoing: nothing } as never,
       getActivation: () => {
         check()
@@ -143,8 +148,11 @@ export class ProgramSpender {
     if (answer.kind !== 'loaded') throw new Error(answer.kind)
     const { reservation, admission } = answer
     this.#apply({
-      ...{ type: 'woken', at, activationId: this.id },
-      ...{ replyId: 'reply' as never, reportId: 'report' as never },
+      type: 'woken',
+      at,
+      activationId: this.id,
+      replyId: 'reply' as never,
+      reportId: 'report' as never,
     })
     const program = { type: 'claude-code', takesTools: false } as const
     const loaded = { limits, program, reservation, admission, reservedModel: modelId }
@@ -175,14 +183,19 @@ export class ProgramSpender {
     const { worst, request } = found
     const inputTokens = how === 'nonsense' ? -5 : Math.floor(input * worst.inputTokens)
     const usage = {
-      ...{ inputTokens, cachedTokens: 0, reasoningTokens: 0 },
+      inputTokens,
+      cachedTokens: 0,
+      reasoningTokens: 0,
       cacheWriteTokens: Math.max(0, Math.floor(written * inputTokens)),
       outputTokens: Math.floor(output * worst.outputTokens),
     }
     const isCounted = how === 'counted' || how === 'nonsense'
     const result: ModelRequestResult = {
-      ...{ status: 200, finish: isCounted ? 'tool-calls' : 'error', problem: null },
-      ...{ usage: isCounted ? usage : null, mayBeCharged: how !== 'unbilled' },
+      status: 200,
+      finish: isCounted ? 'tool-calls' : 'error',
+      problem: null,
+      usage: isCounted ? usage : null,
+      mayBeCharged: how !== 'unbilled',
     }
     const report = () => askFor(this.#boot.desk.settleRequest(this.id, request, result))
     await report()
@@ -199,8 +212,13 @@ export class ProgramSpender {
     }
     await desk.receiveReports(this.id, attempt, reports + 1, [
       {
-        ...{ kind: 'ended', end: 'end_turn', detail: null, is_success: true, answer: 'Done.' },
-        ...{ session_id: 's', changes: null },
+        kind: 'ended',
+        end: 'end_turn',
+        detail: null,
+        is_success: true,
+        answer: 'Done.',
+        session_id: 's',
+        changes: null,
       },
     ])
   }

@@ -15,7 +15,8 @@ beforeAll(async () => {
   const floor = (256 * prices.output) / 1_000_000
   await world.office.run(
     'UPDATE agents SET call_want_microusd = ?1, call_floor_microusd = ?2, call_want_tokens = 49000, call_floor_tokens = 256',
-    ...[want, floor],
+    want,
+    floor,
   )
 })
 

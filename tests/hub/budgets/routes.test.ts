@@ -40,8 +40,15 @@ test.each([
     status,
     budgets: [
       {
-        ...{ id: hubBudget, scope: 'hub', agent: null, period: 'month', limit_microusd: 1_000 },
-        ...{ spent_microusd: spent, share_used: spent / 1_000, status, limit_tokens: null },
+        id: hubBudget,
+        scope: 'hub',
+        agent: null,
+        period: 'month',
+        limit_microusd: 1_000,
+        spent_microusd: spent,
+        share_used: spent / 1_000,
+        status,
+        limit_tokens: null,
         ends_at: '2026-02-01T00:00:00.000Z',
       },
     ],

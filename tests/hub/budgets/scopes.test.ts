@@ -31,7 +31,11 @@ const setModels = (id: string, models: string[]) =>
 const create = (body: object, key: string | null = adminKey) => hub.call('/budgets', { key, body })
 const make = async (scope: string, name: string | undefined, microusd: number, more = {}) => {
   const { body, status } = await create({
-    ...{ scope, ...(name && { name }), period: 'day', limit_microusd: microusd, ...more },
+    scope,
+    ...(name && { name }),
+    period: 'day',
+    limit_microusd: microusd,
+    ...more,
   })
   expect([status, body]).toEqual([201, expect.anything()])
   return body.budget
@@ -121,8 +125,12 @@ it('B2: a model that changes during the run is checked before its call', async (
   const { activationId } = await start(scout.id)
   const ask = (models: string[], spent: number) =>
     office.hubApi.renew({
-      ...{ agentId: scout.id, activationId, now: hub.clock.now(), models },
-      ...{ spent: { microusd: spent, tokens: 1 }, want: { microusd: 100, tokens: 1 } },
+      agentId: scout.id,
+      activationId,
+      now: hub.clock.now(),
+      models,
+      spent: { microusd: spent, tokens: 1 },
+      want: { microusd: 100, tokens: 1 },
       floor: { microusd: 10, tokens: 1 },
     })
   expect(await ask(['test/big', 'test/small'], 5)).toMatchObject({
@@ -257,7 +265,10 @@ it('B2: unknown names are refused, thresholds must be in order, and only admins 
   const put = (body: object) => hub.call(`/budgets/${id}`, { method: 'PATCH', key: adminKey, body })
   expect(await put(crossed)).toMatchObject({ status: 400 })
   expect((await put({ warning_share: 0.5, critical_share: 0.95 })).body.budget).toMatchObject({
-    ...{ warning_share: 0.5, throttle_share: 0.9, critical_share: 0.95, limit_microusd: 5 },
+    warning_share: 0.5,
+    throttle_share: 0.9,
+    critical_share: 0.95,
+    limit_microusd: 5,
   })
 })
 

@@ -147,7 +147,9 @@ export async function createSpendingWorld(size: number) {
     return office.run(
       `INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, created_at, is_task)
        SELECT value ->> 'id', value ->> 'to', 'mention', value ->> 'post', ?2, ?1, 1 FROM json_each(?3)`,
-      ...[hub.clock.now(), ada.id, JSON.stringify(tasks)],
+      hub.clock.now(),
+      ada.id,
+      JSON.stringify(tasks),
     )
   }
 

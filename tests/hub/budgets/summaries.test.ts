@@ -145,7 +145,8 @@ it('B9 H11: an external agent that reached a reply limit counts as refused, not 
   const outsider = await hub.join(`outsider-${hub.clock.now()}`)
   await run(
     'INSERT INTO agent_days (account_id, day, refused_mentions) VALUES (?, ?, 1)',
-    ...[outsider.id, Math.floor(hub.clock.now() / 86_400_000)],
+    outsider.id,
+    Math.floor(hub.clock.now() / 86_400_000),
   )
   passDays(1)
   await sweep()
@@ -184,7 +185,10 @@ it('B9: contributions, explorations without one, failures and refusals are count
     await run(
       `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at)
        VALUES (?, ?, 'exploration', 'exploration', 'running', 'granted', 'x', 1, ?, ?)`,
-      ...[id, wren.id, hub.clock.now(), hub.clock.now() + 60_000],
+      id,
+      wren.id,
+      hub.clock.now(),
+      hub.clock.now() + 60_000,
     )
     if (hasContributed) {
       await run(`INSERT INTO contributions VALUES (?, ?, 1, 0, ?)`, id, wren.id, hub.clock.now())

@@ -35,8 +35,15 @@ const readSums = () =>
      FROM usage_days GROUP BY scope ORDER BY scope`,
   )
 const expected = {
-  ...{ calls: 3, estimated: 1, input: 19, cached: 2, output: 7, reasoning: 4, cost: 50 },
-  ...{ unpricedCalls: 1, unpricedTokens: 11 },
+  calls: 3,
+  estimated: 1,
+  input: 19,
+  cached: 2,
+  output: 7,
+  reasoning: 4,
+  cost: 50,
+  unpricedCalls: 1,
+  unpricedTokens: 11,
 }
 const allScopes = scopes.toSorted().map((scope) => ({ scope, ...expected }))
 

@@ -39,7 +39,9 @@ async function addComments(postId: string, ages: number[], parentId: string | nu
 
 const vote = (id: string, upvotes: number, downvotes: number) =>
   env.DB.prepare('UPDATE comments SET upvotes = ?, downvotes = ? WHERE id = ?').bind(
-    ...[upvotes, downvotes, id],
+    upvotes,
+    downvotes,
+    id,
   )
 
 interface Branch {

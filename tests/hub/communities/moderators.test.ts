@@ -50,7 +50,8 @@ test('T11: a guest is not made a moderator, by nobody', async () => {
   const gus = await registerGuest('gus')
   for (const key of [olga.key, adminKey]) {
     expect(await set(gus.name, 'moderator', key)).toMatchObject({
-      ...{ status: 409, body: { code: 'CONFLICT' } },
+      status: 409,
+      body: { code: 'CONFLICT' },
     })
   }
   expect(await moderators()).toEqual([olga.name])
@@ -90,8 +91,12 @@ test('T20: what a guest describes is marked where agents find it, and only there
   const place = { name: `guests-${count}`, description: 'durians here' }
   await hub.call('/communities', { key: gus.key, body: place })
   const actor = {
-    ...{ accountId: olga.id, name: olga.name, kind: 'agent' as const, activationId: null },
-    ...{ idempotencyKey: null, postId: null },
+    accountId: olga.id,
+    name: olga.name,
+    kind: 'agent' as const,
+    activationId: null,
+    idempotencyKey: null,
+    postId: null,
   }
   const search = async (text: string) =>
     (await api.search(actor, { text, match: 'all', limit: 5 })).map(

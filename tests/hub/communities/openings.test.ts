@@ -48,7 +48,8 @@ beforeAll(async () => {
   // root wrote the definition of the agent, which is no reason to read what others told it.
   await office.run(
     `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at) VALUES (?, 1, 'etag', ?, 0)`,
-    ...[scout.id, root.id],
+    scout.id,
+    root.id,
   )
   await hub.call('/communities', { key: olga.key, body: { name: 'cellar', visibility: 'private' } })
   for (const name of ['scout', 'piet']) {
@@ -62,12 +63,26 @@ beforeAll(async () => {
       trace: write(activationId),
       audit: [
         {
-          ...{ callId: 'c1', tool: 'hub_search', grant: 'hub:read', argumentsHash: 'h', at: 1_020 },
-          ...{ decision: 'allowed', outcome: 'ok', durationMs: 5, resultBytes: 5 },
+          callId: 'c1',
+          tool: 'hub_search',
+          grant: 'hub:read',
+          argumentsHash: 'h',
+          at: 1_020,
+          decision: 'allowed',
+          outcome: 'ok',
+          durationMs: 5,
+          resultBytes: 5,
         },
         {
-          ...{ callId: 'c2', tool: 'hub_post', grant: 'hub:write', argumentsHash: 'h', at: 1_010 },
-          ...{ decision: 'denied', outcome: null, durationMs: null, resultBytes: null },
+          callId: 'c2',
+          tool: 'hub_post',
+          grant: 'hub:write',
+          argumentsHash: 'h',
+          at: 1_010,
+          decision: 'denied',
+          outcome: null,
+          durationMs: null,
+          resultBytes: null,
           reason: refusal,
         },
       ],
@@ -101,8 +116,13 @@ async function readAll(id: ActivationId, key: string): Promise<string> {
   const calls = body.entries.filter((each: { activation_id: string }) => each.activation_id === id)
   expect(calls).toHaveLength(2)
   const api = [
-    ...[`/activations/${id}`, `/activations/${id}/events`, `/activations/${id}/otlp`],
-    ...[`/audit/${calls[0].id}`, '/audit', '/approvals?status=all', '/activations'],
+    `/activations/${id}`,
+    `/activations/${id}/events`,
+    `/activations/${id}/otlp`,
+    `/audit/${calls[0].id}`,
+    '/audit',
+    '/approvals?status=all',
+    '/activations',
   ]
   const pages = [`/activations/${id}`, `/audit/${calls[0].id}`, '/audit', '/a/scout', '/budgets']
   const texts = await Promise.all([
@@ -215,8 +235,15 @@ test('T21: the page of a private run says whose it is, and opens it by a form wi
 
 test('T2: a session with private parts is shown to an admin only once it is open', async () => {
   const snapshot: SessionSnapshot = {
-    ...{ id: 'dm_olga', summary: canary, activations: 1, inputTokens: 1, cachedTokens: 0 },
-    ...{ outputTokens: 1, costMicrousd: 1, createdAt: 1, updatedAt: 1 },
+    id: 'dm_olga',
+    summary: canary,
+    activations: 1,
+    inputTokens: 1,
+    cachedTokens: 0,
+    outputTokens: 1,
+    costMicrousd: 1,
+    createdAt: 1,
+    updatedAt: 1,
     messages: [{ role: 'user', text: canary }],
     privateTo: [olga.id],
     hasShared: true,
@@ -259,7 +286,10 @@ test('T20 T21: a standing rule shows the words of a private run only to whom the
     office.run(
       `INSERT INTO standing_rules (id, agent_id, tool, "grant", tier, arguments, tool_hash, activation_id, created_by, created_at, ends_at)
        SELECT ?1, agent_id, 't', 'g', 'write', ?2, 'h', ?3, ?4, 0, 4000000000000 FROM activations WHERE id = ?5`,
-      ...[id, JSON.stringify([{ name: 'text', kind: 'exact', value: canary }]), run, root.id],
+      id,
+      JSON.stringify([{ name: 'text', kind: 'exact', value: canary }]),
+      run,
+      root.id,
       runs.dm,
     )
   await insert('rule-cellar', runs.cellar)

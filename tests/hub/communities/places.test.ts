@@ -50,8 +50,12 @@ const running = async (agentId: AccountId): Promise<ActivationId> => {
 const end = (agentId: AccountId) =>
   env.DB.prepare(`UPDATE activations SET state = 'done' WHERE agent_id = ?`).bind(agentId).run()
 const toActor = (agent: Member, activationId: ActivationId) => ({
-  ...{ accountId: agent.id, name: agent.name, kind: 'agent' as const, activationId },
-  ...{ idempotencyKey: null, postId: null },
+  accountId: agent.id,
+  name: agent.name,
+  kind: 'agent' as const,
+  activationId,
+  idempotencyKey: null,
+  postId: null,
 })
 const search = { text: canary, match: 'any', limit: 20 } as const
 
@@ -75,7 +79,9 @@ test('T21: who creates a community moderates it; guests create public ones only'
   expect(created.body).toMatchObject({ your_role: 'owner', can_read: true })
   const { body } = await hub.call('/communities/cellar/members', { key: of(piet).key })
   expect(body.members.map(({ role }: { role: string }) => role)).toEqual([
-    ...['moderator', 'member', 'member'],
+    'moderator',
+    'member',
+    'member',
   ])
   for (const [visibility, status] of [
     ['members', 403],

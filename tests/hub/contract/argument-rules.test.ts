@@ -8,7 +8,9 @@ import {
 
 const exact = (name: string, value: unknown): ArgumentRule => ({ name, kind: 'exact', value })
 const prefix = (name: string, text: string): ArgumentRule => ({
-  ...{ name, kind: 'prefix', prefix: text },
+  name,
+  kind: 'prefix',
+  prefix: text,
 })
 
 const name = fc.string({ minLength: 1, maxLength: 4 })

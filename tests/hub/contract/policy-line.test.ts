@@ -42,7 +42,9 @@ describe('T1: a line of a policy', () => {
     const lines = ['a:read for moderators of m/garden, @mira', 'b:read for moderators of m/pond']
     const gardener = { ...member, name: 'gil', moderates: ['garden'] }
     expect(parsePolicyLine('a:read for moderators of m/garden, guests trusted')).toEqual({
-      ...{ pattern: 'a:read', credential: 'agent', isTrusted: true },
+      pattern: 'a:read',
+      credential: 'agent',
+      isTrusted: true,
       holdsFor: ['moderators of m/garden', 'guests'],
     })
     expect(listModerated(lines[0] ?? '')).toEqual(['garden'])
@@ -84,7 +86,9 @@ describe('T1: a line of a policy', () => {
     expect(policyLinePattern.test('a:read as @ada')).toBe(false)
     expect(lines.map((line) => parsePolicyLine(line).credential)).toEqual(['requester', 'agent'])
     expect(selectHeldLines(lines, [member])).toMatchObject({
-      ...{ allowed: ['a:read', 'b:*'], asRequester: ['a:read'], trusted: ['a:read'] },
+      allowed: ['a:read', 'b:*'],
+      asRequester: ['a:read'],
+      trusted: ['a:read'],
     })
     for (const several of [[], [member, admin], [member, member, guest]]) {
       const { allowed, asRequester, trusted } = selectHeldLines(lines, several)

@@ -51,13 +51,11 @@ describe('H3: answers have every field that existing clients have read since bef
 
 test('H3: which mentioned agents were not woken is a list of sentences', () => {
   const facts = {
-    ...{
-      isAtRoot: true,
-      isService: false,
-      isFlat: false,
-      needsClaim: false,
-      keyPrefix: 'rookery_',
-    },
+    isAtRoot: true,
+    isService: false,
+    isFlat: false,
+    needsClaim: false,
+    keyPrefix: 'rookery_',
     karma: new Map(),
   }
   const notWoken = [{ name: 'ada', reason: 'It is paused.' }]
@@ -121,17 +119,26 @@ test('H3: below /api/v1, with a key of the hub, no answer has a field of the dia
   answers.push(await write('/communities/plain/subscription', 'PUT', {}, ada.key))
   answers.push(await write('/conversations', 'POST', { to: 'plain-mira', content: 'Hi' }, ada.key))
   for (const path of [
-    ...[
-      '/me',
-      '/me/keys',
-      '/accounts',
-      '/accounts/plain-ada',
-      '/communities',
-      '/communities/plain',
-    ],
-    ...['/communities/plain/feed', '/posts', `${at}?include_comments=true`, `${at}/comments`],
-    ...['/feed', '/feed/discover', '/search?q=plain', '/home', '/inbox', '/inbox/count'],
-    ...['/conversations', '/conversations/requests', '/communities/nothing', '/posts/nothing'],
+    '/me',
+    '/me/keys',
+    '/accounts',
+    '/accounts/plain-ada',
+    '/communities',
+    '/communities/plain',
+    '/communities/plain/feed',
+    '/posts',
+    `${at}?include_comments=true`,
+    `${at}/comments`,
+    '/feed',
+    '/feed/discover',
+    '/search?q=plain',
+    '/home',
+    '/inbox',
+    '/inbox/count',
+    '/conversations',
+    '/conversations/requests',
+    '/communities/nothing',
+    '/posts/nothing',
   ]) {
     answers.push((await hub.call(path, { key: mira.key })).body)
   }

@@ -34,7 +34,10 @@ test('H3: communities and accounts that were names stay names', async () => {
   const draft = { community: 'general', title: 'Two', content: '@bob-n?' }
   expect((await send('/posts/preview', draft)).body.notified).toEqual(['bob-n'])
   await create('/budgets', {
-    ...{ scope: 'community', name: 'general', period: 'day', limit_microusd: 1_000_000 },
+    scope: 'community',
+    name: 'general',
+    period: 'day',
+    limit_microusd: 1_000_000,
   })
   await create('/budgets', { scope: 'hub', period: 'month', limit_microusd: 1_000_000 })
   const { budgets } = (await send('/system/budget-health')).body

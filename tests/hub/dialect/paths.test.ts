@@ -80,7 +80,9 @@ describe('H3: the table of operations', () => {
           if (path.endsWith('/poll')) return
           dialect.hub.clock.advance(5_000)
           const answer = await dialect.send(`/compat${path}${more}`, {
-            ...{ method, key, ...(method === 'GET' ? {} : { body: sent }) },
+            method,
+            key,
+            ...(method === 'GET' ? {} : { body: sent }),
           })
           expect(answer.status, `${operation.theirs} ${answer.text}`).toBeLessThan(500)
           expect(typeof answer.body.success).toBe('boolean')
@@ -209,7 +211,9 @@ describe('H3: paths outside of the table', () => {
       const [method, pattern] = split(name)
       const send = (segment: string) =>
         own.send(`/compat${pattern.replace(/:\w+/g, segment)}`, {
-          ...{ method, key, ...(method === 'GET' ? {} : { body: {} }) },
+          method,
+          key,
+          ...(method === 'GET' ? {} : { body: {} }),
         })
       own.hub.clock.advance(60_000)
       const { status, body } = await send('nobody')
@@ -279,9 +283,14 @@ describe('T7, T14: a request of the dialect is one request of the API', () => {
     const seconds = Number(answer.headers.get('retry-after'))
     expect(seconds).toBeGreaterThan(0)
     expect(answer.body).toMatchObject({
-      ...{ success: false, code: 'RATE_LIMITED', message: answer.body.error },
-      ...{ retryAfter: seconds, retry_after: seconds, retry_after_seconds: seconds },
-      ...{ retryAfterSeconds: seconds, retry_after_minutes: Math.ceil(seconds / 60) },
+      success: false,
+      code: 'RATE_LIMITED',
+      message: answer.body.error,
+      retryAfter: seconds,
+      retry_after: seconds,
+      retry_after_seconds: seconds,
+      retryAfterSeconds: seconds,
+      retry_after_minutes: Math.ceil(seconds / 60),
     })
   })
 
@@ -395,7 +404,8 @@ test('H3, H16: tools over MCP and live sockets take such a key', async () => {
       method: 'POST',
       headers: {
         authorization: `Bearer ${key}`,
-        ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
       },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }),
     })

@@ -34,7 +34,9 @@ beforeAll(async () => {
   dialect = createDialectHub()
   await dialect.join('runner', 'agent')
   ;[alpha, beta, hosted] = [
-    ...[await dialect.join('alpha'), await dialect.join('beta'), await dialect.join('hosted')],
+    await dialect.join('alpha'),
+    await dialect.join('beta'),
+    await dialect.join('hosted'),
   ] as [Member, Member, Member]
   mira = await dialect.join('mira', 'human')
   await dialect.hub.host(hosted.id)
@@ -78,12 +80,19 @@ describe('H3: a runner with a service key', () => {
     expect((await api(`/agents/${alpha.id}/activated`, { method: 'POST' })).status).toBe(200)
     const health = await api(`/system/budget-health?agent_id=${alpha.id}`)
     expect(health.body).toMatchObject({
-      ...{ daily_limit: 0, daily_used: 0, monthly_limit: 0, monthly_used: 0, healthy: true },
+      daily_limit: 0,
+      daily_used: 0,
+      monthly_limit: 0,
+      monthly_used: 0,
+      healthy: true,
     })
     const inbox = await api(`/notifications?agent_id=${alpha.id}&unread=true`)
     const [item] = inbox.body.notifications
     expect(item).toMatchObject({
-      ...{ type: 'mention', post_id: postId, read: false, content: expect.any(String) },
+      type: 'mention',
+      post_id: postId,
+      read: false,
+      content: expect.any(String),
       from_agent: { id: mira.id, name: 'mira' },
     })
     const thread = await api(`/posts/${postId}?include_comments=true`)
@@ -91,7 +100,9 @@ describe('H3: a runner with a service key', () => {
     const answer = { agent_id: alpha.id, content: 'Plums are ripe.' }
     const made = await api(`/posts/${postId}/comments`, { body: answer })
     expect(made.body, made.text).toMatchObject({
-      ...{ id: expect.any(String), created_at: expect.any(String), author: { name: 'alpha' } },
+      id: expect.any(String),
+      created_at: expect.any(String),
+      author: { name: 'alpha' },
     })
     const read = await api('/notifications/read', { body: { notification_ids: [item.id] } })
     expect(read.body).toMatchObject({ success: true, read: true })
@@ -161,13 +172,15 @@ describe('H3: a runner with a service key', () => {
   test('H3: gets notifications of types that it knows', async () => {
     const other = await dialect.join('nosy')
     const { body } = await dialect.hub.call('/posts', {
-      ...{ key: beta.key, body: { community: 'general', title: 'Mine' } },
+      key: beta.key,
+      body: { community: 'general', title: 'Mine' },
     })
     const at = `/posts/${body.post.id}`
     await dialect.hub.call(`${at}/vote`, { key: mira.key, method: 'PUT', body: { value: 1 } })
     await dialect.hub.call(`${at}/comments`, { key: mira.key, body: { content: 'Nice' } })
     await dialect.hub.call('/conversations', {
-      ...{ key: other.key, body: { to: 'beta', content: 'May I?' } },
+      key: other.key,
+      body: { to: 'beta', content: 'May I?' },
     })
     const inbox = await api(`/notifications?agent_id=${beta.id}`)
     const types = inbox.body.notifications.map((item: { type: string }) => item.type)
@@ -202,7 +215,7 @@ describe('H3, T16: what a service key cannot do', () => {
       expect([sent.status, sent.body.code]).toEqual([403, 'FORBIDDEN'])
       const other = await api(`/notifications?agent_id=${beta.id}`, { key: sender })
       expect(other.status).toBe(403)
-      const marked = { ...{ key: sender, body: { agent_id: beta.id } } }
+      const marked = { key: sender, body: { agent_id: beta.id } }
       expect((await api('/notifications/read-all', marked)).status).toBe(403)
       for (const [path, more] of [
         ['/system/consumption', { body: { agent_id: beta.id, cost_usd: 1 } }],
@@ -223,7 +236,9 @@ describe('H3, T16: what a service key cannot do', () => {
     const chief = await dialect.join('chief')
     const guard = await dialect.join('guard')
     await dialect.hub.call('/accounts/chief/role', {
-      ...{ key: adminKey, method: 'PUT', body: { role: 'admin' } },
+      key: adminKey,
+      method: 'PUT',
+      body: { role: 'admin' },
     })
     await env.DB.prepare('UPDATE accounts SET is_moderator = 1 WHERE id = ?').bind(guard.id).run()
     for (const { id, name } of [hosted, mira, chief, guard]) {

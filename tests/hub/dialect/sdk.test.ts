@@ -38,8 +38,15 @@ describe.each(ways.atRoot)(
       expect(ada.name).toBe(unique('ada-bot'))
       const me = await send('/agents/me', { key: ada.key })
       expect(me.body).toMatchObject({
-        ...{ success: true, id: ada.id, name: unique('ada-bot'), displayName: 'Ada', karma: 0 },
-        ...{ isClaimed: true, is_claimed: true, isActive: true, createdAt: expect.any(String) },
+        success: true,
+        id: ada.id,
+        name: unique('ada-bot'),
+        displayName: 'Ada',
+        karma: 0,
+        isClaimed: true,
+        is_claimed: true,
+        isActive: true,
+        createdAt: expect.any(String),
         agent: { id: ada.id, display_name: 'Ada', displayName: 'Ada', isClaimed: true },
       })
     })
@@ -62,7 +69,10 @@ describe.each(ways.atRoot)(
     test('H3: reads a post at top level, with its author and its community as a text', async () => {
       const made = await post({ title: 'First', content: 'Some text' })
       expect(made).toMatchObject({
-        ...{ title: 'First', authorName: unique('ada-bot'), commentCount: 0, submolt: 'general' },
+        title: 'First',
+        authorName: unique('ada-bot'),
+        commentCount: 0,
+        submolt: 'general',
         post: { id: made.id, submolt: 'general', authorDisplayName: 'Ada' },
       })
       const read = await send(`/posts/${made.id}`)
@@ -129,9 +139,16 @@ describe.each(ways.atRoot)(
 
     test('H3: gets 400 for what would be ignored', async () => {
       for (const path of [
-        ...['/posts?sort=best', '/agents?sort=karma', '/search?q=a&sort=new'],
-        ...['/feed?filter=mine', '/posts?page=0', '/posts?page=1&offset=2', '/posts?offset=-1'],
-        ...['/agents?offset=99&limit=50', '/posts?limit=0', '/posts?submolt=a&community=b'],
+        '/posts?sort=best',
+        '/agents?sort=karma',
+        '/search?q=a&sort=new',
+        '/feed?filter=mine',
+        '/posts?page=0',
+        '/posts?page=1&offset=2',
+        '/posts?offset=-1',
+        '/agents?offset=99&limit=50',
+        '/posts?limit=0',
+        '/posts?submolt=a&community=b',
       ]) {
         const { status, body } = await send(path)
         expect(status, path).toBe(400)
@@ -150,12 +167,10 @@ describe.each(ways.atRoot)(
       })
       const places = await send(`/search?q=${unique('orchard')}&type=submolts`)
       expect(places.body.data[0]).toMatchObject({
-        ...{
-          type: 'submolt',
-          name: unique('orchard'),
-          display_name: 'Orchard',
-          subscriberCount: 0,
-        },
+        type: 'submolt',
+        name: unique('orchard'),
+        display_name: 'Orchard',
+        subscriberCount: 0,
       })
       const place = await send(`/submolts/${unique('orchard')}`)
       expect(place.body).toMatchObject({

@@ -25,18 +25,24 @@ describe.each(ways.below)(
       const body = { submolt_name: 'm/general', title: 'Hello', content: 'World' }
       const made = await api('/posts', { key: molty.key, body })
       expect(made.body).toMatchObject({
-        ...{ success: true, community: 'general', submolt_name: 'general' },
+        success: true,
+        community: 'general',
+        submolt_name: 'general',
         submolt: { name: 'general', display_name: expect.any(String) },
         post: { submolt: { name: 'general' }, author_name: molty.name, comment_count: 0 },
       })
       const hits = await api('/search?q=hello&type=posts&submolt=m/general')
       expect(hits.body.results[0]).toMatchObject({
-        ...{ type: 'post', submolt: { name: 'general' }, author: { name: molty.name } },
+        type: 'post',
+        submolt: { name: 'general' },
+        author: { name: molty.name },
       })
       const profile = await api(`/agents/profile?name=${molty.name.toUpperCase()}`)
       expect(profile.body).toMatchObject({ name: molty.name, recentPosts: [{ title: 'Hello' }] })
       const changed = await api('/agents/me', {
-        ...{ key: molty.key, method: 'PATCH', body: { metadata: { my_field: 1 } } },
+        key: molty.key,
+        method: 'PATCH',
+        body: { metadata: { my_field: 1 } },
       })
       expect(changed.body.agent.metadata).toEqual({ my_field: 1 })
     })
@@ -63,7 +69,9 @@ describe.each(ways.below)(
       const claimHub = createDialectHub({ ROOKERY_REGISTRATION: 'claim' }).as(way)
       const { body } = await claimHub('/agents/register', { body: { name: unique('Waiting') } })
       expect(body).toMatchObject({
-        ...{ name: unique('waiting'), api_key: expect.any(String), claimUrl: body.agent.claim_url },
+        name: unique('waiting'),
+        api_key: expect.any(String),
+        claimUrl: body.agent.claim_url,
         agent: { verification_code: expect.any(String) },
       })
       const status = await claimHub('/agents/status', { key: body.api_key })
@@ -71,7 +79,8 @@ describe.each(ways.below)(
       const me = await claimHub('/agents/me', { key: molty.key })
       expect(me.body).toMatchObject({ is_claimed: true, is_active: true })
       const refused = await claimHub('/posts', {
-        ...{ key: body.api_key, body: { submolt: 'general', title: 'x' } },
+        key: body.api_key,
+        body: { submolt: 'general', title: 'x' },
       })
       expect(refused.body).toMatchObject({ code: 'PENDING_CLAIM', message: refused.body.error })
     })

@@ -17,7 +17,9 @@ test('replicas: only readers who are not signed in read from a copy, and not beh
   expect(takeSessions(), 'a signed-in reader').toEqual([])
 
   const written = await browser.send('/posts-new', {
-    ...{ community: 'general', title: 'Written', content: 'now' },
+    community: 'general',
+    title: 'Written',
+    content: 'now',
   })
   expect([written.status, takeSessions()]).toEqual([303, ['first-primary']])
   const [cookie = ''] = (written.headers.get('set-cookie') ?? '').split(';')

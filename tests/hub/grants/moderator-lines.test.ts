@@ -19,7 +19,8 @@ const setPolicy = (allowed: string[], query = '') =>
   hub.call(`/agents/scout/grants${query}`, { method: 'PUT', key: adminKey, body: { allowed } })
 const member = (method: string, name: string, role?: string, community = 'garden') =>
   hub.call(`/communities/${community}/members/${name}`, {
-    ...{ method, key: adminKey },
+    method,
+    key: adminKey,
     ...(role && { body: { role } }),
   })
 
@@ -42,7 +43,9 @@ beforeAll(async () => {
   }
   await member('PUT', 'gil', 'moderator')
   await hub.call('/accounts/mo/moderator', {
-    ...{ method: 'PUT', key: adminKey, body: { is_moderator: true } },
+    method: 'PUT',
+    key: adminKey,
+    body: { is_moderator: true },
   })
 })
 
@@ -69,7 +72,9 @@ test('T1: a line for moderators of a community holds for those who may moderate 
   expect(await allowedFor(gil.id)).toEqual([])
   await hub.call('/accounts/gil/role', { method: 'PUT', key: adminKey, body: { role: 'member' } })
   await hub.call('/accounts/mo/moderator', {
-    ...{ method: 'PUT', key: adminKey, body: { is_moderator: false } },
+    method: 'PUT',
+    key: adminKey,
+    body: { is_moderator: false },
   })
   expect(await allowedFor(mo.id)).toEqual(['hub:read'])
 })
@@ -97,7 +102,11 @@ test('T1: the preview says what moderators gain, and for whom each line holds no
 
   const browser = await signIn(hub)
   const sent = await browser.send('/policy/scout', {
-    ...{ do: 'preview', denied: '', require_approval: '', rate_limits: '', seen_at: '0' },
+    do: 'preview',
+    denied: '',
+    require_approval: '',
+    rate_limits: '',
+    seen_at: '0',
     allowed: 'hub:read for guests\nhub:write for moderators of m/garden, @mira',
   })
   const page = await sent.text()

@@ -38,8 +38,12 @@ test('T1: a line for an account that does not exist is refused, with its line, b
   ])
   const browser = await signIn(hub)
   const sent = await browser.send('/policy/scout', {
-    ...{ do: 'save', allowed: lines.join('\n'), denied: '', require_approval: '' },
-    ...{ rate_limits: '', seen_at: '0' },
+    do: 'save',
+    allowed: lines.join('\n'),
+    denied: '',
+    require_approval: '',
+    rate_limits: '',
+    seen_at: '0',
   })
   expect(sent.status).toBe(400)
   const page = await sent.text()

@@ -30,7 +30,8 @@ beforeAll(async () => {
 test('M3: the API returns requested but not granted grants, and the own policy', async () => {
   expect(await read('wren')).toMatchObject({
     grants: { requested: ['hub:read', 'hub:write', 'github:write'], allowed: ['hub:*'] },
-    ...{ own: null, dropped: ['github:write'] },
+    own: null,
+    dropped: ['github:write'],
   })
   await change('wren', 'PUT', '', { allowed: ['*'], denied: ['hub:write'] })
   expect(await read('wren')).toMatchObject({
@@ -52,7 +53,9 @@ test('M3: a dry run returns gained and lost tools, and tools that require approv
   const [{ account, gains, loses, asks, asks_no_more }, ...others] = body.changes
   expect(others).toEqual([])
   expect({ account: account.name, asks, asks_no_more }).toEqual({
-    ...{ account: 'wren', asks: ['hub_create_post'], asks_no_more: [] },
+    account: 'wren',
+    asks: ['hub_create_post'],
+    asks_no_more: [],
   })
   expect(gains).toContain('github_create_issue')
   expect(gains).not.toContain('github_get_issue')

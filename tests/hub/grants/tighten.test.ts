@@ -11,7 +11,11 @@ import { adminKey, createTestHub } from '../create-test-hub'
 
 const hub = createTestHub()
 const pay = defineTool({
-  ...{ name: 'pay', description: 'Pays.', tier: 'write', isIdempotent: false, doing: 'paying' },
+  name: 'pay',
+  description: 'Pays.',
+  tier: 'write',
+  isIdempotent: false,
+  doing: 'paying',
   input: z.strictObject({ to: z.string() }),
   grant: { shape: 'acme:*', of: ({ to }) => `acme:${to}` },
   run: async ({ input }) => input.to,
@@ -40,7 +44,10 @@ const send = async (name: string, action: string, typed: Record<string, string>)
   const html = await admin.read(`/policy/${encodeURIComponent(name)}`)
   const seen_at = /name="seen_at" value="(\d+)"/.exec(html)?.[1] ?? ''
   return admin.send(`/policy/${encodeURIComponent(name)}`, {
-    ...{ ...fields, ...typed, seen_at, do: action },
+    ...fields,
+    ...typed,
+    seen_at,
+    do: action,
   })
 }
 
@@ -83,8 +90,12 @@ test('C6: evaluating a policy for a list never throws, whoever requests', () => 
     {
       requested: fc.option(patterns),
       requesters: fc.array(requester, { maxLength: 3 }),
-      ...{ allowed: patterns, denied: patterns, asRequester: patterns, withheld: patterns },
-      ...{ requireApproval: patterns, rateLimits: fc.constant([]) },
+      allowed: patterns,
+      denied: patterns,
+      asRequester: patterns,
+      withheld: patterns,
+      requireApproval: patterns,
+      rateLimits: fc.constant([]),
     },
     { requiredKeys: ['requested', 'allowed', 'denied', 'requireApproval', 'rateLimits'] },
   )

@@ -101,7 +101,8 @@ const sendBody = (sender: Sender, body: Uint8Array<ArrayBuffer>, headers = {}) =
     method: 'POST',
     redirect: 'manual',
     headers: {
-      ...{ 'sec-fetch-site': 'same-origin', origin: 'http://hub.test' },
+      'sec-fetch-site': 'same-origin',
+      origin: 'http://hub.test',
       authorization: `Bearer ${sender.path.endsWith('import') ? adminKey : key}`,
       'content-type': sender.type,
       ...headers,

@@ -31,9 +31,11 @@ test('H17: every example that is written by hand is one of a route', () => {
 
 /** What the hub of this test does not have: a module that reads definitions, a backup, and a signed event. */
 const elsewhere = new Set([
-  ...['PUT /agents/:name/definition', 'DELETE /agents/:name/definition/held'],
+  'PUT /agents/:name/definition',
+  'DELETE /agents/:name/definition/held',
   'DELETE /agents/:name/knowledge/files',
-  ...['GET /backup/rows', 'GET /backup/objects'],
+  'GET /backup/rows',
+  'GET /backup/objects',
 ])
 
 const hub = createTestHub()

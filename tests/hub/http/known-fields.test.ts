@@ -70,7 +70,9 @@ describe('T16: a misspelt field is refused, with the field that was meant', () =
 
   test('T16: a parameter that would have shown a change without saving it', async () => {
     const { status } = await hub.call('/agents/*/grants?dryrun=true', {
-      ...{ method: 'PUT', key: adminKey, body: { allowed: ['*'] } },
+      method: 'PUT',
+      key: adminKey,
+      body: { allowed: ['*'] },
     })
     expect(status).toBe(400)
   })
@@ -115,7 +117,9 @@ describe('T16: a request that needs no body has no fields', () => {
 
   test('T16: an empty body and an empty object are as good as none', async () => {
     const { body: made } = await hub.call('/communities', {
-      ...{ method: 'POST', key: adminKey, body: { name: 'empties' } },
+      method: 'POST',
+      key: adminKey,
+      body: { name: 'empties' },
     })
     const path = `/communities/${made.community.name}/subscription`
     for (const text of ['', '{}']) {
@@ -131,10 +135,8 @@ describe('T16: a request that needs no body has no fields', () => {
   test('T16: what is not JSON is refused as everywhere', async () => {
     const put = (body: string, type: string) =>
       hub.fetch('/api/v1/communities/empties/subscription', {
-        ...{
-          method: 'PUT',
-          headers: { authorization: `Bearer ${adminKey}`, 'content-type': type },
-        },
+        method: 'PUT',
+        headers: { authorization: `Bearer ${adminKey}`, 'content-type': type },
         body,
       })
     expect((await put('x=1', 'application/x-www-form-urlencoded')).status).toBe(415)
@@ -148,10 +150,8 @@ describe('T16: a request that needs no body has no fields', () => {
       ['text/plain', 'anything'],
     ] as const) {
       const response = await hub.fetch('/compat/api/v1/submolts/empties/subscribe', {
-        ...{
-          method: 'POST',
-          headers: { authorization: `Bearer ${adminKey}`, 'content-type': type },
-        },
+        method: 'POST',
+        headers: { authorization: `Bearer ${adminKey}`, 'content-type': type },
         body,
       })
       expect([type, response.status]).toEqual([type, 200])

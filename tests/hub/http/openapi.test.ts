@@ -101,8 +101,15 @@ test('H17: a boolean of an answer begins with is_, has_ or can_, unless it is a 
   const names = new Set(listBooleans([answers, document.components.schemas]))
   /** What somebody set, and what a model, a call or a server needs or says of itself. */
   const settings = new Set([
-    ...['allow_http', 'allow_private', 'allows_critical', 'follow_threads', 'takes_reviews'],
-    ...['needs_key', 'needs_human_input', 'says_read_only', 'success'],
+    'allow_http',
+    'allow_private',
+    'allows_critical',
+    'follow_threads',
+    'takes_reviews',
+    'needs_key',
+    'needs_human_input',
+    'says_read_only',
+    'success',
     // What a check of a case asks for: a text, a number, or whether the agent refuses.
     'value',
     // As services that send webhooks know it.

@@ -8,7 +8,8 @@ import { adminKey, createTestHub, readCost, type TestHub } from '../create-test-
 /** A hub behind a proxy whose header is not trusted: all clients have one address. */
 const settings = {
   ...identitySettings,
-  ...{ ROOKERY_CLIENT_ADDRESS_HEADER: '', ROOKERY_REGISTRATION: 'claim' },
+  ROOKERY_CLIENT_ADDRESS_HEADER: '',
+  ROOKERY_REGISTRATION: 'claim',
 }
 const known = createTestHub(identitySettings)
 /** A hub that has seen none of the keys. */

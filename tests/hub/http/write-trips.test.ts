@@ -103,8 +103,12 @@ describe('a write is two round trips: its caller with what it reads, and what it
     const context = hub.context()
     const api = createConversationApi(() => context)
     const actor = {
-      ...{ accountId: scout.id, name: scout.name, kind: 'agent' as const, activationId: null },
-      ...{ idempotencyKey: null, postId: null },
+      accountId: scout.id,
+      name: scout.name,
+      kind: 'agent' as const,
+      activationId: null,
+      idempotencyKey: null,
+      postId: null,
     }
     await api.createComment(actor, { postId: postId as PostId, parentId: null, content: 'Eels.' })
     expect(context.db.cost.roundTrips).toBe(2)
@@ -196,7 +200,9 @@ describe('what a write reads is told to nobody who may not send it', () => {
       code,
       trips,
     } = (await callers[name]?.()) ?? {
-      ...{ key: null, code: '', trips: 0 },
+      key: null,
+      code: '',
+      trips: 0,
     }
     const before = await countRows()
     const answers = []

@@ -23,8 +23,15 @@ describe('O4: how an account is notified', () => {
     const { key, browser } = await newPerson()
     const settings = await read(key)
     expect(settings).toMatchObject({
-      ...{ mention: ['push'], reply: ['push'], dm: ['push'], approval: ['push'], run: ['push'] },
-      ...{ post: [], quiet_from: null, timezone: 'UTC', next_digest_at: null },
+      mention: ['push'],
+      reply: ['push'],
+      dm: ['push'],
+      approval: ['push'],
+      run: ['push'],
+      post: [],
+      quiet_from: null,
+      timezone: 'UTC',
+      next_digest_at: null,
       mail: { is_sent: true, address: null, confirmed_at: null, stopped_at: null },
     })
     expect(readMarked(await browser.read(path))).toEqual(
@@ -35,8 +42,14 @@ describe('O4: how an account is notified', () => {
   test('is one choice that the page and the API read and change', async () => {
     const { key, browser } = await newPerson()
     const { status, body } = await change(key, {
-      ...{ mention: ['mail', 'push', 'mail'], dm: [], run: ['digest'], post: ['digest'] },
-      ...{ quiet_from: '22:00', quiet_to: '07:30', timezone: 'Europe/Berlin', digest_hour: 7 },
+      mention: ['mail', 'push', 'mail'],
+      dm: [],
+      run: ['digest'],
+      post: ['digest'],
+      quiet_from: '22:00',
+      quiet_to: '07:30',
+      timezone: 'Europe/Berlin',
+      digest_hour: 7,
     })
     expect([status, body.notifications]).toMatchObject([200, { mention: ['push', 'mail'] }])
     expect(body.notifications).toEqual(await read(key))
@@ -44,14 +57,21 @@ describe('O4: how an account is notified', () => {
     const html = await browser.read(path)
     const marked = readMarked(html)
     expect(marked).toEqual([
-      ...['mention_push', 'mention_mail', 'reply_push', 'approval_push', 'run_digest'],
+      'mention_push',
+      'mention_mail',
+      'reply_push',
+      'approval_push',
+      'run_digest',
       'post_digest',
     ])
     expect(html).toContain('value="22:00"')
     const sent = await browser.send(path, {
       ...Object.fromEntries(marked.map((name) => [name, 'on'])),
-      ...{ dm_digest: 'on', quiet_from: '22:00', quiet_to: '07:30' },
-      ...{ timezone: 'Europe/Berlin', digest_hour: '7' },
+      dm_digest: 'on',
+      quiet_from: '22:00',
+      quiet_to: '07:30',
+      timezone: 'Europe/Berlin',
+      digest_hour: '7',
     })
     expect(sent.status).toBe(303)
     expect(await read(key)).toEqual({ ...body.notifications, dm: ['digest'] })
@@ -62,7 +82,10 @@ describe('O4: how an account is notified', () => {
     await Promise.all([change(key, { mention: ['mail'] }), change(key, { dm: ['digest'] })])
     await change(key, { timezone: 'Asia/Tokyo' })
     expect(await read(key)).toMatchObject({
-      ...{ mention: ['mail'], dm: ['digest'], reply: ['push'], timezone: 'Asia/Tokyo' },
+      mention: ['mail'],
+      dm: ['digest'],
+      reply: ['push'],
+      timezone: 'Asia/Tokyo',
       next_digest_at: expect.stringContaining('T23:00:00'),
     })
   })
@@ -88,7 +111,8 @@ describe('O4: how an account is notified', () => {
     const person = await newPerson()
     await person.browser.send(`${path}/mail`, { address: person.address })
     expect((await read(person.key)).mail).toMatchObject({
-      ...{ address: person.address, confirmed_at: null },
+      address: person.address,
+      confirmed_at: null,
     })
     await confirm(person)
     await env.DB.prepare(

@@ -11,8 +11,12 @@ let [ada, eve, scout]: Person[] = []
 const readInbox = async (activationId: ActivationId | null, limit = 30) => {
   if (!scout) throw new Error('nobody')
   const actor: Actor = {
-    ...{ accountId: scout.id, name: 'scout', kind: 'agent', activationId },
-    ...{ idempotencyKey: null, postId: null },
+    accountId: scout.id,
+    name: 'scout',
+    kind: 'agent',
+    activationId,
+    idempotencyKey: null,
+    postId: null,
   }
   const entries = await office.hubApi.readInbox(actor, limit)
   return entries.map(({ from, content }) => `${from?.name}: ${content}`)
@@ -41,7 +45,9 @@ test('H10: an activation in a thread does not read private messages and tasks by
   await office.run(
     `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, task, read_at)
      VALUES (?, ?, 'task', ?, 'Look into the books', 1, 1, 'manual', 2)`,
-    ...[office.newId(), scout?.id, eve?.id],
+    office.newId(),
+    scout?.id,
+    eve?.id,
   )
   await office.post((eve as Person).key, '@scout what do people tell you?')
   const inThread = await work()

@@ -43,8 +43,16 @@ async function newReachable() {
 
 const choose = (session: Browser, fields: Record<string, string>) =>
   session.send('/settings/notifications', {
-    ...{ mention_push: 'on', reply_push: 'on', dm_push: 'on', approval_push: 'on', run_push: 'on' },
-    ...{ quiet_from: '', quiet_to: '', digest_hour: '8', timezone: 'UTC', ...fields },
+    mention_push: 'on',
+    reply_push: 'on',
+    dm_push: 'on',
+    approval_push: 'on',
+    run_push: 'on',
+    quiet_from: '',
+    quiet_to: '',
+    digest_hour: '8',
+    timezone: 'UTC',
+    ...fields,
   })
 
 const mention = (key: string, name: string, more: object = {}) =>

@@ -76,7 +76,9 @@ beforeEach(async () => {
   mem = await hub.join(`mem${++count}`, 'human')
   community = await create('private')
   await call(`/communities/${community}/members/${mem.name}`, {
-    ...{ key: olga.key, method: 'PUT', body: {} },
+    key: olga.key,
+    method: 'PUT',
+    body: {},
   })
   postId = await post(community)
 })
@@ -168,7 +170,9 @@ test('T10 T21: a changed role disconnects the account and the agents that it cla
   const watchers = [await watch(forMembers, asKey(mem)), await watch(forMembers, asKey(kit))]
   const other = await watch(forMembers, asKey(olga))
   await call(`/accounts/${mem.name}/role`, {
-    ...{ key: adminKey, method: 'PUT', body: { role: 'guest' } },
+    key: adminKey,
+    method: 'PUT',
+    body: { role: 'guest' },
   })
   for (const each of watchers) await isClosed(each)
   expect(other.code()).toBe(0)

@@ -85,7 +85,9 @@ describe('the feed', () => {
   test('H15: a post in a community that not everybody reads, or that is muted, is announced to nobody', async () => {
     const { hub, mira } = await openScene()
     const communities = ['members', 'private'].map((visibility) => ({
-      ...{ name: `for-${visibility}`, display_name: visibility, visibility },
+      name: `for-${visibility}`,
+      display_name: visibility,
+      visibility,
     }))
     for (const body of communities) {
       expect((await hub.call('/communities', { key: mira.key, body })).status).toBe(201)

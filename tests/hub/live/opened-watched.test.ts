@@ -21,10 +21,12 @@ test('T21 T10: a run that an admin opened closes in the middle of it, when the o
   const community = { name: 'cellar', visibility: 'private' }
   await call('POST', '/api/v1/communities', { key: mira.key, body: community })
   await call('PUT', '/api/v1/communities/cellar/members/diarist', {
-    ...{ key: mira.key, body: { role: 'member' } },
+    key: mira.key,
+    body: { role: 'member' },
   })
   const { body } = await call<{ post: { id: string } }>('POST', '/api/v1/posts', {
-    ...{ key: mira.key, body: { community: 'cellar', title: 'Keys', content: '@diarist where?' } },
+    key: mira.key,
+    body: { community: 'cellar', title: 'Keys', content: '@diarist where?' },
   })
   const id = await running(body.post.id)
   const reason = 'A member reported a wrong answer.'

@@ -81,14 +81,24 @@ const services: Service[] = [
       const RecordType = kind === 'spam' ? 'SpamComplaint' : 'Bounce'
       const Type = { hard: 'HardBounce', soft: 'SoftBounce', spam: 'SpamComplaint' }[kind]
       return {
-        ...{ RecordType, Type, ID: 4323372036854, TypeCode: 1, Name: 'Hard bounce', Tag: '' },
-        ...{ MessageID: '883953f4-6105-42a2-a16a-77a8eac79483', ServerID: 23, Metadata: {} },
-        ...{
-          Description: 'The server was unable to deliver your message',
-          From: 'hub@hub.example',
-        },
-        ...{ Details: 'smtp;550 5.1.1 No such \u202euser', Email, BouncedAt: iso(at) },
-        ...{ DumpAvailable: true, Inactive: kind !== 'soft', CanActivate: true, Subject: 'Test' },
+        RecordType,
+        Type,
+        ID: 4323372036854,
+        TypeCode: 1,
+        Name: 'Hard bounce',
+        Tag: '',
+        MessageID: '883953f4-6105-42a2-a16a-77a8eac79483',
+        ServerID: 23,
+        Metadata: {},
+        Description: 'The server was unable to deliver your message',
+        From: 'hub@hub.example',
+        Details: 'smtp;550 5.1.1 No such \u202euser',
+        Email,
+        BouncedAt: iso(at),
+        DumpAvailable: true,
+        Inactive: kind !== 'soft',
+        CanActivate: true,
+        Subject: 'Test',
       }
     },
     prove: async () => toBasic(`rookery:${password}`),
@@ -112,8 +122,11 @@ const services: Service[] = [
         type: `email.${event[kind]}`,
         created_at: iso(at),
         data: {
-          ...{ created_at: iso(at), email_id: '56761188-7520-42d8-8898-ff6fc54ce618', to: [to] },
-          ...{ from: 'Rookery <hub@hub.example>', subject: 'Test' },
+          created_at: iso(at),
+          email_id: '56761188-7520-42d8-8898-ff6fc54ce618',
+          to: [to],
+          from: 'Rookery <hub@hub.example>',
+          subject: 'Test',
           ...(type && {
             bounce: { type, subType: 'General', message: 'smtp;550 5.1.1 No such \u202euser' },
           }),
@@ -154,7 +167,8 @@ describe.each(services)('O4: what $name reports', ({ name, hub, report, prove, f
     const answer = await post(report(kind, reader.address, hub.clock.now()))
     expect([answer.status, await answer.json()]).toMatchObject([200, { stopped: 1 }])
     expect(await readStop(reader)).toEqual({
-      ...{ stopped_at: hub.clock.now(), reason: expect.stringContaining(reason) },
+      stopped_at: hub.clock.now(),
+      reason: expect.stringContaining(reason),
     })
     expect((await readStop(reader))?.reason).toContain(name)
     expect(await readNotices(reader)).toEqual([

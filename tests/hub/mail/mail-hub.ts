@@ -50,7 +50,9 @@ export function createMailHub(given: Record<string, string> = {}) {
   const choose = async ({ key }: Pick<Person, 'key'>, choices: Choices) => {
     const none = { mention: [], reply: [], dm: [], approval: [], run: [], post: [] }
     const { status } = await hub.call('/settings/notifications', {
-      ...{ key, method: 'PATCH', body: { ...none, ...choices } },
+      key,
+      method: 'PATCH',
+      body: { ...none, ...choices },
     })
     expect(status).toBe(200)
     // A digest begins after what was chosen.

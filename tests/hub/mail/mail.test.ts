@@ -127,7 +127,8 @@ describe('O4: an address', () => {
     const person = await newPerson()
     await person.browser.send(settingsPath, { address: 'Ana@Bücher.test' })
     expect(await readAddress(person)).toMatchObject({
-      ...{ address: 'Ana@xn--bcher-kva.test', normalized: 'ana@xn--bcher-kva.test' },
+      address: 'Ana@xn--bcher-kva.test',
+      normalized: 'ana@xn--bcher-kva.test',
     })
   })
 
@@ -244,7 +245,8 @@ describe('O4: what a mail server refuses', () => {
     const [by, reader] = [await newPerson(), await newReader({ mention: ['mail'] }, 'nobody')]
     await mention(by, reader)
     expect(await readAddress(reader)).toMatchObject({
-      ...{ failures: 1, stopped_at: hub.clock.now() - 1 },
+      failures: 1,
+      stopped_at: hub.clock.now() - 1,
       reason: 'The mail server answered: 550 5.1.1 No such user',
     })
     const { body } = await hub.call('/inbox', { key: reader.key })
@@ -357,7 +359,10 @@ test('O4: an invitation is mailed, and its link is stored nowhere', async () => 
   const admin = await signIn(hub)
   const address = newAddress()
   const sent = await admin.send('/admin/people/invitations', {
-    ...{ role: 'member', expires_in_days: '7', note: '', address },
+    role: 'member',
+    expires_in_days: '7',
+    note: '',
+    address,
   })
   const html = await sent.text()
   expect([sent.status, html]).toEqual([200, expect.stringContaining(`is sent to ${address}`)])

@@ -173,8 +173,20 @@ test('H18: texts, times and private parts of a PNG image are left out', () => {
 const gifOf = (screen: [number, number], ...parts: (Uint8Array | number[])[]) =>
   join(ascii('GIF89a'), [screen[0], 0, screen[1], 0, 0, 0, 0], ...parts, [0x3b])
 const gifFrame = (width: number, height: number) => [
-  ...[0x2c, 0, 0, 0, 0, width, 0, height, 0, 0],
-  ...[2, 1, 0x44, 0],
+  0x2c,
+  0,
+  0,
+  0,
+  0,
+  width,
+  0,
+  height,
+  0,
+  0,
+  2,
+  1,
+  0x44,
+  0,
 ]
 const gifBlock = (label: number, ...texts: string[]) =>
   join([0x21, label], ...texts.map((text) => join([text.length], ascii(text))), [0])
@@ -206,10 +218,16 @@ const webpOf = (...chunks: [string, number[]][]) => {
   return join(ascii('RIFF'), little(content.length), content)
 }
 const lossless = (width: number, height: number) => [
-  ...[0x2f, ...little((width - 1) | ((height - 1) << 14))],
+  0x2f,
+  ...little((width - 1) | ((height - 1) << 14)),
 ]
 const canvas = (width: number, height: number) => [
-  ...[0x0c, 0, 0, 0, ...little(width - 1).slice(0, 3), ...little(height - 1).slice(0, 3)],
+  0x0c,
+  0,
+  0,
+  0,
+  ...little(width - 1).slice(0, 3),
+  ...little(height - 1).slice(0, 3),
 ]
 
 test('H18: the header of a WebP image says nothing of metadata that was left out', () => {

@@ -52,7 +52,8 @@ test('H10: the first message is a request; approved, both can write', async () =
   ])
   expect(await get(bob, '')).toMatchObject({ conversations: [], unread_count: 0 })
   expect((await get(ada, '')).conversations[0]).toMatchObject({
-    ...{ status: 'pending', is_initiator: true },
+    status: 'pending',
+    is_initiator: true,
   })
   const early = await send(ada, `/${id}/messages`, { content: 'And?' })
   expect([early.status, early.body.code]).toEqual([409, 'CONFLICT'])
@@ -89,7 +90,9 @@ test('H10: unread messages are counted until they are read', async () => {
   expect(await inbox()).toBe(4)
   const page = await get(bob, `/${id}/messages?limit=3`)
   expect(page.messages.map(({ content }: { content: string }) => content)).toEqual([
-    ...['one', 'two', 'three'],
+    'one',
+    'two',
+    'three',
   ])
   const older = await get(bob, `/${id}/messages?limit=3&cursor=${page.next_cursor}`)
   expect([older.messages[0].content, older.next_cursor]).toEqual(['May I?', null])

@@ -100,7 +100,11 @@ it('H11: whoever a person has spoken to may answer, however many agents have', a
 it('H11: a repeat of a comment that was written gives the first answer, whatever reply limits are reached now', async () => {
   const post = await office.post(mira.key, 'What do you think?')
   const actor: Actor = {
-    ...{ accountId: bot(0).id, name: 'bot-0', kind: 'agent', activationId: null, postId: null },
+    accountId: bot(0).id,
+    name: 'bot-0',
+    kind: 'agent',
+    activationId: null,
+    postId: null,
     idempotencyKey: 'x:1',
   }
   const comment = { postId: post, parentId: null, content: 'One.' }
@@ -144,11 +148,17 @@ it('H11: a person who mentions ten agents wakes ten', async () => {
 async function relay(from: Account, to: Account): Promise<PostId> {
   const { activationId } = await office.start(from.id)
   const actor: Actor = {
-    ...{ accountId: from.id, name: from.name, kind: 'agent', activationId, postId: null },
+    accountId: from.id,
+    name: from.name,
+    kind: 'agent',
+    activationId,
+    postId: null,
     idempotencyKey: `${activationId}:1`,
   }
   const { id } = await office.hubApi.createPost(actor, {
-    ...{ community: 'general', title: 'Pass it on', content: `@${to.name} what do you say?` },
+    community: 'general',
+    title: 'Pass it on',
+    content: `@${to.name} what do you say?`,
   })
   await office.commit(from.id, activationId)
   hub.clock.advance(1)
@@ -174,7 +184,11 @@ it('H11: a chain of agents that call one another from post to post stops after f
 })
 
 const actorOf = (account: Account, activationId: Actor['activationId'] = null): Actor => ({
-  ...{ accountId: account.id, name: account.name, kind: 'agent', activationId, postId: null },
+  accountId: account.id,
+  name: account.name,
+  kind: 'agent',
+  activationId,
+  postId: null,
   idempotencyKey: null,
 })
 
@@ -242,7 +256,9 @@ it('H11: a tool that writes returns which agents it did not wake, and why', asyn
   const actor = { ...actorOf(outside), idempotencyKey: 'notes:1' }
   const content = [0, 1, 2, 3].map((n) => `@bot-${n}`).join(' ')
   const { notWoken } = await office.hubApi.createPost(actor, {
-    ...{ community: 'general', title: 'All', content },
+    community: 'general',
+    title: 'All',
+    content,
   })
   expect(notWoken).toEqual([
     {

@@ -84,8 +84,12 @@ describe('T11: agents', () => {
     const loaded = await office.start(scout.id)
     expect(JSON.stringify(loaded)).not.toContain('An insult')
     const actor = {
-      ...{ accountId: scout.id, name: 'scout', kind: 'agent' as const },
-      ...{ activationId: loaded.activationId, idempotencyKey: null, postId },
+      accountId: scout.id,
+      name: 'scout',
+      kind: 'agent' as const,
+      activationId: loaded.activationId,
+      idempotencyKey: null,
+      postId,
     }
     const thread = await office.hubApi.readThread(actor, postId, 10)
     expect(thread.comments).toMatchObject([{ content: '[removed by a moderator: Rude.]' }])
@@ -104,8 +108,12 @@ describe('T11: agents', () => {
         activationId,
       )
       const actor = {
-        ...{ accountId: scout.id, name: 'scout', kind: 'agent' as const },
-        ...{ activationId, idempotencyKey: null, postId },
+        accountId: scout.id,
+        name: 'scout',
+        kind: 'agent' as const,
+        activationId,
+        idempotencyKey: null,
+        postId,
       }
       const reason = { reason: 'Asked to.' }
       const done = await moderateContent(
@@ -151,7 +159,9 @@ describe('T11: rules', () => {
     const hanna = await hub.join('hanna', 'human')
     const set = (is_moderator: boolean) =>
       hub.call('/accounts/hanna/moderator', {
-        ...{ key: adminKey, method: 'PUT', body: { is_moderator } },
+        key: adminKey,
+        method: 'PUT',
+        body: { is_moderator },
       })
     const lock = async () => {
       const postId = await office.post(ada.key, 'A thread')

@@ -85,7 +85,8 @@ test('T11 T10: another admin than the one who banned decides, and a reversal let
   expect((await decide(ada.key, id, 'reverse')).body.code).toBe('BANNED')
   expect((await decide(olga.key, id, 'reverse')).status).toBe(403)
   expect(await decide(adminKey, id, 'reverse')).toMatchObject({
-    ...{ status: 200, body: { ban: { appeal_outcome: 'reversed' } } },
+    status: 200,
+    body: { ban: { appeal_outcome: 'reversed' } },
   })
   expect((await hub.call('/feed', { key: ada.key })).status).toBe(200)
   const { items } = (await hub.call('/inbox', { key: ada.key })).body

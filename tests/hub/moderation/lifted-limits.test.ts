@@ -161,7 +161,9 @@ it('C8 T1: what an agent wrote for the hub itself never runs with the rights of 
 const itemsOf = (post: PostId) =>
   office.all<{ requesters: string; refusal: string | null; read_at: number | null }>(
     `SELECT requesters, refusal, read_at FROM inbox_items WHERE post_id = ? AND account_id = ? AND from_account_id = ?`,
-    ...[post, bee.id, ant.id],
+    post,
+    bee.id,
+    ant.id,
   )
 
 it('C8: nobody makes agents spend the money of others by lifting, unless set over the place', async () => {
@@ -180,7 +182,9 @@ it('C8: nobody makes agents spend the money of others by lifting, unless set ove
   // A guest alone lifts what is for this guest, and never what is for others too.
   await office.run(
     `UPDATE inbox_items SET requesters = json_array(?, ?) WHERE post_id = ? AND refusal IS NOT NULL`,
-    ...[mira.id, oskar.id, post],
+    mira.id,
+    oskar.id,
+    post,
   )
   await office.run(`UPDATE accounts SET role = 'guest' WHERE name = 'oskar'`)
   expect((await lift(post, oskar.key)).body).toMatchObject({ code: 'FORBIDDEN' })
@@ -190,7 +194,8 @@ it('C8: nobody makes agents spend the money of others by lifting, unless set ove
   )
   await office.run(
     `UPDATE inbox_items SET requesters = json_array(?) WHERE post_id = ? AND refusal IS NOT NULL`,
-    ...[oskar.id, post],
+    oskar.id,
+    post,
   )
   expect((await lift(post, oskar.key)).status).toBe(201)
 })
@@ -211,7 +216,11 @@ it('C8: a moderator lifts for others, which the admin log shows, and a requester
   await office.run(
     `INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, created_at, refusal, requesters)
      VALUES ('of-oskar', ?, 'mention', ?, ?, ?, 'reply_limit_hops', json_array(?))`,
-    ...[ant.id, other, bee.id, hub.clock.now(), oskar.id],
+    ant.id,
+    other,
+    bee.id,
+    hub.clock.now(),
+    oskar.id,
   )
   expect((await lift(other)).body.woken).toMatchObject([{ name: 'bee', kind: 'agent' }])
   expect(await office.all(`SELECT refusal FROM inbox_items WHERE id = 'of-oskar'`)).toEqual([

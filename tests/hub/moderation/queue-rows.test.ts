@@ -22,7 +22,10 @@ test('T11: the count of what waits for a moderator reads only what is in their c
   const ria = await hub.join('ria', 'human')
   await hub.call(`/posts/${post.id}/report`, { key: ria.key, body: { reason: 'Spam' } })
   const credential = {
-    ...{ hash: await sha256(mo.key), isSession: false, isAdminKey: false, adminKeyHash: '' },
+    hash: await sha256(mo.key),
+    isSession: false,
+    isAdminKey: false,
+    adminKeyHash: '',
   }
   const count = async () => {
     const { db } = hub.context()
@@ -38,14 +41,18 @@ test('T11: the count of what waits for a moderator reads only what is in their c
   await insert(
     `INSERT INTO content_reports (id, account_id, community_id, post_id, comment_id, reason, created_at)
      SELECT 'r' || value, ?2, 'elsewhere', ?3, 'c' || value, 'Spam', value FROM json_each(?1)`,
-    ...[ids, ria.id, post.id],
+    ids,
+    ria.id,
+    post.id,
   )
   const { results } = await env.DB.prepare('SELECT count(*) AS n FROM content_reports').all()
   expect(results).toEqual([{ n: 1_001 }])
   await insert(
     `INSERT INTO moderation_actions (id, community_id, kind, account_id, moderator_id, reason, created_at)
      SELECT 'x' || value, 'elsewhere', 'mute', ?2, ?3, 'Spam', value FROM json_each(?1)`,
-    ...[ids, ria.id, ada.id],
+    ids,
+    ria.id,
+    ada.id,
   )
   await insert(
     `INSERT INTO appeals (action_id, community_id, text, created_at)

@@ -76,8 +76,11 @@ it('B9: a reply that wakes nobody is counted once, also when its commit comes ag
   hub.clock.advance(1)
   const { activationId } = await office.start(ant.id)
   const reply = {
-    ...{ id: office.newId<CommentId>(), postId: post, parentId: null },
-    ...{ content: 'Ask @bee.', addressed: [] },
+    id: office.newId<CommentId>(),
+    postId: post,
+    parentId: null,
+    content: 'Ask @bee.',
+    addressed: [],
   }
   const request = office.composeCommit(ant.id, activationId, { reply })
   await office.hubApi.commit(request)

@@ -32,7 +32,10 @@ async function answer(agent: Account, postId: PostId, content: string, addressed
   hub.clock.advance(1)
   const { activationId, items } = await office.start(agent.id)
   const reply = {
-    ...{ id: office.newId<CommentId>(), postId, content, addressed },
+    id: office.newId<CommentId>(),
+    postId,
+    content,
+    addressed,
     parentId: items.at(-1)?.commentId ?? null,
   }
   const committed = await office.commit(agent.id, activationId, { reply })
@@ -178,7 +181,11 @@ it('H11: ten agents that want to answer one post at the same moment give three a
     await office.run(
       `INSERT INTO inbox_items (id, account_id, type, post_id, from_account_id, created_at, is_task)
        VALUES (?, ?, 'mention', ?, ?, ?, 1)`,
-      ...[office.newId(), id, post, outside.id, hub.clock.now()],
+      office.newId(),
+      id,
+      post,
+      outside.id,
+      hub.clock.now(),
     )
     started.push(await office.start(id))
   }
@@ -207,7 +214,8 @@ async function openPost(calls: Account) {
 const hopsOfItem = (post: PostId, agent: Account) =>
   office.first(
     'SELECT hops, refusal FROM inbox_items WHERE post_id = ? AND account_id = ? ORDER BY created_at DESC, id DESC',
-    ...[post, agent.id],
+    post,
+    agent.id,
   )
 
 it('H11: hops are counted within a thread: a new post of an external agent begins at 0, though agents mention it', async () => {

@@ -40,7 +40,8 @@ async function fillThread(): Promise<{ written: number; error: string }> {
     hub.clock.advance(1)
     const { key } = written % 2 === 0 ? outside : other
     const { status, body } = await hub.call(`/posts/${post}/comments`, {
-      ...{ key, body: { content: `Number ${written}.` } },
+      key,
+      body: { content: `Number ${written}.` },
     })
     if (status !== 201) return { written, error: body.error }
   }

@@ -69,7 +69,11 @@ async function write(self: Member, { writes, ...of }: Habit, item: ItemRow, acto
 }
 
 const actorOf = (self: Member, activationId: Actor['activationId']): Actor => ({
-  ...{ accountId: self.id, name: self.name, kind: 'agent', activationId, postId: null },
+  accountId: self.id,
+  name: self.name,
+  kind: 'agent',
+  activationId,
+  postId: null,
   idempotencyKey: null,
 })
 
@@ -89,7 +93,9 @@ async function runHosted(self: Member, of: Habit): Promise<boolean> {
   if (of.writes !== 'nothing') await write(self, of, item, actorOf(self, activationId))
   hub.clock.advance(of.pauseMs)
   const reply = {
-    ...{ id: office.newId<CommentId>(), postId: item.post_id as PostId, addressed: [] },
+    id: office.newId<CommentId>(),
+    postId: item.post_id as PostId,
+    addressed: [],
     parentId: item.comment_id as CommentId | null,
     content: `It is so. ${naming(self, of.answerMentions)}`,
   }
@@ -179,7 +185,10 @@ it('H11: whatever two or three agents write to each other ends without a person,
           // All answer every call by a post that calls all others.
           [
             [0, 1, 2].map((self) => ({
-              ...{ writes: 'post', answerMentions: [2], isBelow: false, pauseMs: 1 },
+              writes: 'post',
+              answerMentions: [2],
+              isBelow: false,
+              pauseMs: 1,
               mentions: [0, 1, 2].filter((index) => index !== self),
             })) as [Habit, Habit, Habit],
             2,
@@ -187,7 +196,10 @@ it('H11: whatever two or three agents write to each other ends without a person,
           // All comment in the same thread.
           [
             [0, 1, 2].map((self) => ({
-              ...{ writes: 'comment', answerMentions: [(self + 1) % 3], isBelow: true, pauseMs: 1 },
+              writes: 'comment',
+              answerMentions: [(self + 1) % 3],
+              isBelow: true,
+              pauseMs: 1,
               mentions: [(self + 1) % 3],
             })) as [Habit, Habit, Habit],
             0,

@@ -44,13 +44,18 @@ const startFor = async (requesters: Account[]) => {
   const { activationId } = await office.start(scout.id)
   await office.run(
     'UPDATE activations SET requesters = ? WHERE id = ?',
-    ...[JSON.stringify(requesters.map(({ id }) => id)), activationId],
+    JSON.stringify(requesters.map(({ id }) => id)),
+    activationId,
   )
   return { postId, activationId }
 }
 const actorOf = (activationId: ActivationId, postId: PostId) => ({
-  ...{ accountId: scout.id, name: 'scout', kind: 'agent' as const },
-  ...{ activationId, idempotencyKey: null, postId },
+  accountId: scout.id,
+  name: 'scout',
+  kind: 'agent' as const,
+  activationId,
+  idempotencyKey: null,
+  postId,
 })
 
 describe('T11: nobody writes through a hosted agent where they must not', () => {
@@ -102,7 +107,9 @@ describe('T11: nobody writes through a hosted agent where they must not', () => 
     const actor = actorOf(activationId, postId)
     const context = office.context()
     const { answer } = await createPost(context, actor, {
-      ...{ title: 'For bob', content: '', community: 'general' },
+      title: 'For bob',
+      content: '',
+      community: 'general',
     })
     await banIn('general', 'ban')
     const edit = changePost(context, actor, answer.id, { content: 'An insult' })
@@ -196,7 +203,10 @@ describe('T11: tasks of somebody who was banned or muted', () => {
     expect((await office.load(scout.id)).kind).toBe('nothing')
     const items = (await office.inbox(scout.id)).filter(({ post_id }) => post_id === postId)
     expect(items.map(({ refusal }) => refusal)).toEqual([
-      ...['requester_stopped', 'requester_stopped', null, 'requester_stopped'],
+      'requester_stopped',
+      'requester_stopped',
+      null,
+      'requester_stopped',
     ])
   })
 })

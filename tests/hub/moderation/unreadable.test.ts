@@ -22,7 +22,9 @@ beforeAll(async () => {
     await hub.call(path, { method: 'PUT', key: ada.key, body: {} })
   }
   await hub.call('/accounts/eve/moderator', {
-    ...{ method: 'PUT', key: adminKey, body: { is_moderator: true } },
+    method: 'PUT',
+    key: adminKey,
+    body: { is_moderator: true },
   })
 })
 

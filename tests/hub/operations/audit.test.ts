@@ -10,9 +10,16 @@ const { hub, mira, scout, activationId } = await createScene()
 const grantApi = createGrantApi(hub.context)
 
 const entryOf = (more: Partial<AuditEntry> = {}): AuditEntry => ({
-  ...{ callId: hub.clock.newId<string>(), tool: 'hub_search', grant: 'hub:read' },
-  ...{ argumentsHash: 'hash', decision: 'allowed', outcome: null, durationMs: null },
-  ...{ resultBytes: null, at: hub.clock.now(), ...more },
+  callId: hub.clock.newId<string>(),
+  tool: 'hub_search',
+  grant: 'hub:read',
+  argumentsHash: 'hash',
+  decision: 'allowed',
+  outcome: null,
+  durationMs: null,
+  resultBytes: null,
+  at: hub.clock.now(),
+  ...more,
 })
 
 /** A call of an external program, and a call of the agent in the scene's activation. */
@@ -76,13 +83,15 @@ test('M9: an entry is completed once; then it cannot be changed, replaced or del
 test('M9: an admin sees account, tool, task and outcome of each call, in one round trip', async () => {
   const { body, headers } = await ask('?tool=hub_search&outcome=ok&limit=10')
   expect(body.entries[1]).toMatchObject({
-    ...{ id: inside, tool: 'hub_search', grant: 'hub:read', decision: 'allowed', outcome: 'ok' },
-    ...{
-      activation_id: activationId,
-      task: 'mention',
-      asked_by: { name: mira.name },
-      duration_ms: 380,
-    },
+    id: inside,
+    tool: 'hub_search',
+    grant: 'hub:read',
+    decision: 'allowed',
+    outcome: 'ok',
+    activation_id: activationId,
+    task: 'mention',
+    asked_by: { name: mira.name },
+    duration_ms: 380,
     account: { id: scout.id, name: scout.name, kind: 'agent' },
   })
   expect(body.entries[1]).not.toHaveProperty('arguments')

@@ -61,15 +61,21 @@ describe('dates', () => {
     expect((await send(records)).body.imported).toMatchObject({ posts: 4, comments: 4 })
     hub.clock.advance(3_600_000)
     expect((await send(records)).body).toMatchObject({
-      ...{ imported: { posts: 0, comments: 0 }, unchanged: 4, skipped: [] },
+      imported: { posts: 0, comments: 0 },
+      unchanged: 4,
+      skipped: [],
     })
   })
 })
 
 test('H19: what is shortened, left out or replaced is in the report', async () => {
   const odd = {
-    ...{ title: `${'t'.repeat(299)}🪶`, content: 'a\uD800b\0c', upvotes: 9e15, downvotes: -5 },
-    ...{ url: 'javascript:alert(1)', submolt: { name: '日本語', display_name: 'd'.repeat(150) } },
+    title: `${'t'.repeat(299)}🪶`,
+    content: 'a\uD800b\0c',
+    upvotes: 9e15,
+    downvotes: -5,
+    url: 'javascript:alert(1)',
+    submolt: { name: '日本語', display_name: 'd'.repeat(150) },
     author: { id: 1, name: 'Ünï Cödé', karma: -1e300, description: 'x'.repeat(2_000) },
   }
   const long = comment(1, null, { content: 'x'.repeat(importLimits.textCharsMax + 1) })
@@ -81,9 +87,17 @@ test('H19: what is shortened, left out or replaced is in the report', async () =
   expect(body.imported).toEqual({ posts: 1, comments: 1, accounts: 1, communities: 0 })
   expect(reasonsOf(body.skipped)).toEqual([expect.stringContaining('2: Comment: It is empty')])
   const words = [
-    ...['upvotes', 'downvotes', 'name of the community', 'points of the author'],
-    ...['description of the author', 'title was shortened', 'characters that are not text'],
-    ...['javascript:', 'm/general', 'text was shortened', '@uni-code'],
+    'upvotes',
+    'downvotes',
+    'name of the community',
+    'points of the author',
+    'description of the author',
+    'title was shortened',
+    'characters that are not text',
+    'javascript:',
+    'm/general',
+    'text was shortened',
+    '@uni-code',
   ]
   const changes = reasonsOf(body.changed).join('\n')
   for (const each of words) expect(changes).toContain(each)
@@ -92,8 +106,11 @@ test('H19: what is shortened, left out or replaced is in the report', async () =
     "SELECT title, content, url, upvotes, downvotes FROM posts WHERE content LIKE 'a%b%c'",
   ).first()
   expect(stored).toEqual({
-    ...{ title: 't'.repeat(299), content: 'a\uFFFDb\uFFFDc', url: null },
-    ...{ upvotes: 1_000_000_000, downvotes: 0 },
+    title: 't'.repeat(299),
+    content: 'a\uFFFDb\uFFFDc',
+    url: null,
+    upvotes: 1_000_000_000,
+    downvotes: 0,
   })
   expect((await send([record])).body).toMatchObject({ imported: { posts: 0 }, unchanged: 1 })
 })

@@ -29,7 +29,8 @@ beforeAll(async () => {
 test('T14: ids of accounts of this hub in an archive make nobody here an author', async () => {
   const others = [adminAccountId, systemAccountId, mira.id, mira.id.toUpperCase()]
   const comments = others.map((id, at) => ({
-    ...{ id: `as-${at}`, content: `As number ${at}` },
+    id: `as-${at}`,
+    content: `As number ${at}`,
     ...(at % 2 === 0 ? { author: { id, name: 'mira' } } : { author_id: id, author: null }),
   }))
   const post = { id: 'as', title: 'As others', author: { id: adminAccountId, name: 'admin' } }
@@ -118,7 +119,8 @@ test('T14: names that registration refuses are not given', async () => {
   const refused = ['admin', 'adm1n', 'Rookery', 'r00kery', '0penai', 'me', 'm1ra', 'mi-ra', 'MlRA']
   await env.DB.prepare("UPDATE accounts SET is_moderator = 1 WHERE name = 'mira'").run()
   const comments = refused.map((name, at) => ({
-    ...{ id: `n-${at}`, content: `By ${name}` },
+    id: `n-${at}`,
+    content: `By ${name}`,
     author: { id: `name-${at}`, name, ...(at % 2 === 0 && { display_name: 'Admin' }) },
   }))
   const { body } = await send([{ post: { id: 'names', title: 'Names', author: 'eve' }, comments }])
@@ -169,11 +171,15 @@ test('H19: ids of two sources are apart, and a post of another text is not taken
     reason: expect.stringContaining('name the source'),
   })
   expect((await send(wasps, 'wasps.example')).body.imported).toMatchObject({
-    ...{ posts: 1, comments: 1, accounts: 1 },
+    posts: 1,
+    comments: 1,
+    accounts: 1,
   })
   for (const [records, source] of [[bees, ''] as const, [wasps, 'wasps.example'] as const]) {
     expect((await send(records, source)).body).toMatchObject({
-      ...{ imported: { posts: 0, comments: 0, accounts: 0 }, unchanged: 1, skipped: [] },
+      imported: { posts: 0, comments: 0, accounts: 0 },
+      unchanged: 1,
+      skipped: [],
     })
   }
   // An edited post is the same post.

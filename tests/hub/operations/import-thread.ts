@@ -16,7 +16,11 @@ export const reasonsOf = (list: { id: string | null; reason: string }[]): string
 
 /** Returns a comment of an archive with a flat list. */
 export const comment = (id: unknown, parent_id?: unknown, more: object = {}) => ({
-  ...{ id, parent_id, content: `c${id}`, author: 'ann', ...more },
+  id,
+  parent_id,
+  content: `c${id}`,
+  author: 'ann',
+  ...more,
 })
 
 /** Imports into a hub, and reads what came out. */

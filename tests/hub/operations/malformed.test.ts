@@ -31,8 +31,10 @@ async function readAll(tables: Table[]): Promise<string> {
   const files = await env.FILES.list()
   const state = env.DB.prepare('SELECT kind, transfer, triggers FROM transfers')
   return JSON.stringify([
-    ...[rows.map(({ results }) => results), (await state.all()).results],
-    ...[files.objects.map(({ key, etag }) => [key, etag]), [...objects]],
+    rows.map(({ results }) => results),
+    (await state.all()).results,
+    files.objects.map(({ key, etag }) => [key, etag]),
+    [...objects],
   ])
 }
 

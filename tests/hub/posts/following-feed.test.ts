@@ -27,10 +27,8 @@ beforeAll(async () => {
   bea = await hub.join('bea', 'human')
   tom = await hub.join('tom', 'human')
   for (const [name, visibility] of [
-    ...[
-      ['garden', 'public'],
-      ['kitchen', 'public'],
-    ],
+    ['garden', 'public'],
+    ['kitchen', 'public'],
     ['cellar', 'private'],
   ]) {
     await hub.call('/communities', { key: bea.key, body: { name, visibility } })
@@ -60,7 +58,9 @@ describe('H7: following and subscribing', () => {
     expect((await set('PUT', follow, ada.key)).body.has_changed).toBe(false)
     const profile = await hub.call('/accounts/bea', { key: ada.key })
     expect(profile.body.account).toMatchObject({
-      ...{ follower_count: 1, following_count: 0, is_following: true },
+      follower_count: 1,
+      following_count: 0,
+      is_following: true,
     })
     expect(readCost(profile.headers).roundTrips).toBe(1)
 
@@ -68,7 +68,8 @@ describe('H7: following and subscribing', () => {
     expect((await set('DELETE', follow, ada.key)).body.has_changed).toBe(false)
     expect((await set('PUT', follow, ada.key)).body.has_changed).toBe(true)
     expect((await hub.call('/accounts/bea')).body.account).toMatchObject({
-      ...{ follower_count: 1, is_following: false },
+      follower_count: 1,
+      is_following: false,
     })
     const inbox = await hub.call('/inbox', { key: bea.key })
     const seen = inbox.body.items.filter(({ type }: { type: string }) => type === 'follow')

@@ -61,7 +61,8 @@ const fields: Record<string, Field> = {
   comment: { path: '/posts/:id/comments', body: (content) => ({ content }) },
   message: { path: '/conversations', body: (message) => ({ to: 'bob', content: message }) },
   'display name': {
-    ...{ path: '/me', method: 'PATCH' },
+    path: '/me',
+    method: 'PATCH',
     body: (display_name) => ({ display_name }),
   },
   'name of a community': {
@@ -115,7 +116,8 @@ test.each(halves)('texts: %j is answered and stored as %j, by every way in', asy
   const { id } = made.body.comment
   expect((await hub.call(`/comments/${id}`)).body.comment.content).toBe(kept)
   const described = await hub.call('/me', {
-    ...{ key: ada.key, method: 'PATCH' },
+    key: ada.key,
+    method: 'PATCH',
     body: { description: sent, metadata: { note: sent } },
   })
   const me = await hub.call('/me', { key: ada.key })

@@ -38,7 +38,11 @@ beforeAll(async () => {
 })
 
 const callerOf = (name: Name): ToolCaller => ({
-  ...{ accountId: idOf(name), name, kind: 'human', activationId: null, postId: null },
+  accountId: idOf(name),
+  name,
+  kind: 'human',
+  activationId: null,
+  postId: null,
 })
 
 const call = (who: Name, tool: string, args: object, at?: number): Promise<ToolResult> =>
@@ -67,7 +71,9 @@ interface Snapshot extends Asked {
 const listCalls = (world: World): Asked[] =>
   names.flatMap((who) => [
     ...[{}, ...world.places.map((community) => ({ community }))].map((place) => ({
-      ...{ who, tool: 'hub_get_feed', args: { sort: 'new', limit: 20, ...place } },
+      who,
+      tool: 'hub_get_feed',
+      args: { sort: 'new', limit: 20, ...place },
     })),
     ...world.posts.map(({ id }) => ({ who, tool: 'hub_get_thread', args: { post_id: id } })),
   ])
@@ -151,7 +157,8 @@ async function compareSearch(who: Name, at: number, snapshots: Snapshot[]): Prom
       const context = `${who} ${query} at ${at}: ${JSON.stringify(hit)}`
       expect(text, context).toBeDefined()
       expect({ title: hit.title, snippet: hit.snippet }, context).toEqual({
-        ...{ title: text.title, snippet: text.content },
+        title: text.title,
+        snippet: text.content,
       })
       const today = await readThread(who, hit.post_id)
       const now = [today?.post, ...(today?.comments ?? [])].find((each) => each?.id === hit.id)

@@ -148,7 +148,8 @@ test('a deleted account takes the versions of its texts along', async () => {
   const body = { community: 'general', title: 'Bea', content: 'was here' }
   const { id } = (await hub.call('/posts', { key: bea.key, body })).body.post
   const added = await hub.call(`/posts/${id}/comments`, {
-    ...{ key: bea.key, body: { content: 'and there' } },
+    key: bea.key,
+    body: { content: 'and there' },
   })
   const paths = [`/posts/${id}`, `/comments/${added.body.comment.id}`]
   for (const path of paths) {

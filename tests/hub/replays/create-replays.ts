@@ -48,7 +48,8 @@ export async function createReplays() {
   await office.run('UPDATE accounts SET owner_id = ? WHERE id = ?', mira.id, scout.id)
   await office.run(
     `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at) VALUES (?, 1, 'etag', ?, 0)`,
-    ...[scout.id, mira.id],
+    scout.id,
+    mira.id,
   )
   const files = { 'config.yaml': 'name: scout\n', 'system-prompt.md': 'You are scout.' }
   hub.seen.kept.push({ name: 'scout', etag: 'etag', files })
@@ -124,8 +125,23 @@ export async function createReplays() {
       .run()
 
   return {
-    ...{ office, hub, hubApi, mira, ada, scout, files, runOnce, replay, read, lanesOf },
-    ...{ open, renew, finish, budgetOf, differences, setLimit },
+    office,
+    hub,
+    hubApi,
+    mira,
+    ada,
+    scout,
+    files,
+    runOnce,
+    replay,
+    read,
+    lanesOf,
+    open,
+    renew,
+    finish,
+    budgetOf,
+    differences,
+    setLimit,
   }
 }
 

@@ -34,17 +34,20 @@ beforeEach(async () => {
   await office.run(`UPDATE replay_lanes SET models = '["near/model-a"]' WHERE id = ?`, baseline)
   await office.run(
     `INSERT OR IGNORE INTO case_sets (id, agent_id, name, name_key, created_by, created_at) VALUES ('set', ?, 'Set', 'set', ?, 0)`,
-    ...[scout.id, mira.id],
+    scout.id,
+    mira.id,
   )
   await office.run(
     `INSERT OR IGNORE INTO trials (id, set_id, agent_id, requested_by, draft, baseline_version, repeats, judge, limits,
        cost_max_microusd, runs_month, created_at) VALUES ('trial', 'set', ?, ?, '{}', 1, 1, 'near/judge', '{}', 0, 0, 0)`,
-    ...[scout.id, mira.id],
+    scout.id,
+    mira.id,
   )
   await office.run(
     `INSERT INTO trial_cases (id, trial_id, activation_id, position, checks, note, replay_id, state)
      VALUES ('case', 'trial', ?, 1, '[]', 'It was April.', ?, 'judging')`,
-    ...[run.id, replayId],
+    run.id,
+    replayId,
   )
   judges = [1, 2].map(() => office.newId<ActivationId>())
   for (const [at, id] of judges.entries()) {
@@ -52,7 +55,12 @@ beforeEach(async () => {
       `INSERT INTO replay_lanes (id, replay_id, activation_id, lane, sample, state, agent_id, requesters, grants,
         duration_ms_max, tokens_max, cost_max_microusd)
        VALUES (?, ?, ?, 'judge', ?, 'queued', ?, json_array(?), '[]', 600000, 1000, 500)`,
-      ...[id, replayId, run.id, at + 1, scout.id, mira.id],
+      id,
+      replayId,
+      run.id,
+      at + 1,
+      scout.id,
+      mira.id,
     )
   }
 })

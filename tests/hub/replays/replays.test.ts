@@ -335,7 +335,8 @@ describe('who may replay', () => {
         ids.map((id) =>
           office.run(
             `INSERT OR IGNORE INTO community_members (community_id, account_id, role, created_at) VALUES (?, ?, 'member', 0)`,
-            ...[members?.id, id],
+            members?.id,
+            id,
           ),
         ),
       )
@@ -346,7 +347,9 @@ describe('who may replay', () => {
     await open(laneId)
     await office.run(
       'UPDATE activations SET community_id = ?, requesters = json_array(?) WHERE id = ?',
-      ...[members?.id, ada.id, run.id],
+      members?.id,
+      ada.id,
+      run.id,
     )
     const actor = { accountId: scout.id, name: 'scout', kind: 'agent', postId: null } as const
     const reads = (activationId: ActivationId) =>
@@ -365,7 +368,8 @@ describe('who may replay', () => {
     // a lane that was deleted reads nothing that is not public
     await office.run(
       `INSERT INTO community_members (community_id, account_id, role, created_at) VALUES (?, ?, 'member', 0)`,
-      ...[members?.id, mira.id],
+      members?.id,
+      mira.id,
     )
     expect(await reads(laneId)).toBe(true)
     expect(await reads(hub.clock.newId())).toBe(false)
@@ -374,7 +378,8 @@ describe('who may replay', () => {
     expect(names).toEqual(['ada', 'mira'])
     await office.run(
       'UPDATE activations SET community_id = NULL, requesters = json_array(?) WHERE id = ?',
-      ...[mira.id, run.id],
+      mira.id,
+      run.id,
     )
   })
 
@@ -428,7 +433,8 @@ describe('what becomes of replays', () => {
     const words = await office.all(
       `SELECT trace AS text FROM activation_traces WHERE activation_id IN (?1, ?2)
        UNION ALL SELECT answer FROM replay_lanes WHERE id IN (?1, ?2) AND answer <> ''`,
-      ...[one, two],
+      one,
+      two,
     )
     expect(words).toEqual([])
     // what the lane that ran had reserved counts as spent

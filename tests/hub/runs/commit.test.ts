@@ -23,12 +23,16 @@ beforeEach(async () => {
 afterEach(office.clear)
 
 const reply = (content = 'The answer.', parentId: CommentId | null = null) => ({
-  ...{ id: office.newId<CommentId>(), postId, parentId, content },
+  id: office.newId<CommentId>(),
+  postId,
+  parentId,
+  content,
 })
 const comments = () =>
   office.all<{ id: string; content: string; depth: number; parent_id: string | null }>(
     'SELECT * FROM comments WHERE post_id = ? AND author_id = ? ORDER BY created_at, id',
-    ...[postId, scout.id],
+    postId,
+    scout.id,
   )
 const spent = () => office.first('SELECT sum(spent_microusd) AS n FROM budget_windows')
 const hostedItem = async () => (await office.inbox(scout.id)).at(-1)
@@ -92,7 +96,10 @@ test('L37: the same COMMIT eight times, at once and again later: everything once
   answers.push(await office.hubApi.commit({ ...request, now: hub.clock.now() + 60_000 }))
   for (const answer of answers) {
     expect(answer).toEqual({
-      ...{ kind: 'done', replyId: request.reply?.id, replyRefusal: null, waiting: [] },
+      kind: 'done',
+      replyId: request.reply?.id,
+      replyRefusal: null,
+      waiting: [],
     })
   }
   expect(await comments()).toHaveLength(1)
@@ -281,7 +288,10 @@ test('B11: what is spent after the last window ended is not left out of the coun
 
 test('M9: the tool calls of an activation are in the audit log once', async () => {
   const audit = [1, 2].map((n) => ({
-    ...{ callId: `call-${n}`, tool: 'hub_search', grant: 'hub:read', argumentsHash: 'x' },
+    callId: `call-${n}`,
+    tool: 'hub_search',
+    grant: 'hub:read',
+    argumentsHash: 'x',
     ...({ decision: 'allowed', outcome: 'ok', durationMs: 4, resultBytes: 10, at: 5 } as const),
     reason: 'because',
   }))

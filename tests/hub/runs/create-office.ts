@@ -51,7 +51,11 @@ export function createOffice(settings: Record<string, string> = {}) {
     await run(
       `UPDATE agents SET call_floor_microusd = ?2, call_want_microusd = ?3, call_floor_tokens = ?4,
          call_want_tokens = ?5 WHERE account_id = ?1`,
-      ...[account.id, floor, want, floorTokens, wantTokens],
+      account.id,
+      floor,
+      want,
+      floorTokens,
+      wantTokens,
     )
     return account
   }
@@ -175,22 +179,27 @@ export function createOffice(settings: Record<string, string> = {}) {
 
   const context = () => createContext({ ...hub.context(), binding: env.DB }, () => {})
   return {
-    ...{
-      hub,
-      hubApi,
-      run,
-      first,
-      all,
-      countTrips,
-      createAgent,
-      newId,
-      post,
-      comment,
-      load,
-      start,
-      renew,
-    },
-    ...{ composeCommit, commit, setHubLimit, setSpent, clear, activation, inbox, context },
+    hub,
+    hubApi,
+    run,
+    first,
+    all,
+    countTrips,
+    createAgent,
+    newId,
+    post,
+    comment,
+    load,
+    start,
+    renew,
+    composeCommit,
+    commit,
+    setHubLimit,
+    setSpent,
+    clear,
+    activation,
+    inbox,
+    context,
   }
 }
 
@@ -232,7 +241,16 @@ export interface ItemRow {
 }
 
 export const usageOf = (costMicrousd: number, tokens: number, call = 1): Usage => ({
-  ...{ call, executor: 'test', model: 'test/model', inputTokens: tokens, cachedTokens: 0 },
-  ...{ outputTokens: 0, reasoningTokens: 0, costMicrousd, isPriced: true, isEstimated: false },
-  ...{ durationMs: 5, at: 0 },
+  call,
+  executor: 'test',
+  model: 'test/model',
+  inputTokens: tokens,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  costMicrousd,
+  isPriced: true,
+  isEstimated: false,
+  durationMs: 5,
+  at: 0,
 })

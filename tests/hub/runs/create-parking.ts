@@ -7,16 +7,28 @@ export const asking = (
   callId = 'call-1',
   fields: Partial<ApprovalRequest> = {},
 ): ApprovalRequest => ({
-  ...{ callId, tool: 'hub_create_post', grant: 'hub:write', tier: 'write' },
-  ...{ arguments: '{"title":"Hello"}', argumentsHash: 'hash-1', ...fields },
+  callId,
+  tool: 'hub_create_post',
+  grant: 'hub:write',
+  tier: 'write',
+  arguments: '{"title":"Hello"}',
+  argumentsHash: 'hash-1',
+  ...fields,
 })
 
 /** Short words for parking the work of one agent, deciding about it, and taking it up again. */
 export function createParking(office: ReturnType<typeof createOffice>, agentId: () => AccountId) {
   const { hub } = office
   const compose = (activationId: ActivationId, fields: Partial<ParkRequest> = {}): ParkRequest => ({
-    ...{ agentId: agentId(), activationId, now: hub.clock.now(), approvals: [asking()] },
-    ...{ iterations: 1, usage: [usageOf(30, 3)], tools: [], trace: '{}', model: 'test/model' },
+    agentId: agentId(),
+    activationId,
+    now: hub.clock.now(),
+    approvals: [asking()],
+    iterations: 1,
+    usage: [usageOf(30, 3)],
+    tools: [],
+    trace: '{}',
+    model: 'test/model',
     ...fields,
   })
   const park = (activationId: ActivationId, fields: Partial<ParkRequest> = {}) =>

@@ -93,7 +93,8 @@ test('S9: an exploration that wrote nothing has seen what was there; any other r
     if (hasContributed) {
       await run(
         `INSERT INTO contributions (activation_id, account_id, confidence, least, created_at) VALUES (?, ?, 1, 0, 0)`,
-        ...[activationId, scout.id],
+        activationId,
+        scout.id,
       )
     }
     await office.commit(scout.id, activationId, { outcome })
@@ -118,7 +119,9 @@ async function startExploration() {
   await run(
     `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at)
      VALUES (?1, ?2, 'exploration', 'exploration', 'running', 'granted', 'test/model', 1, ?3, ?3)`,
-    ...[activationId, scout.id, startedAt],
+    activationId,
+    scout.id,
+    startedAt,
   )
   return { activationId, startedAt }
 }

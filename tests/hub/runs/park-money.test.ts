@@ -151,7 +151,9 @@ test('B4 L30: with parking and resuming in between nothing is overspent or paid 
       await office.run(
         `INSERT INTO inbox_items (id, account_id, type, post_id, created_at, is_task)
          SELECT value ->> 'id', value ->> 'to', 'mention', ?1, ?2, 1 FROM json_each(?3)`,
-        ...[postId, hub.clock.now(), JSON.stringify(tasks)],
+        postId,
+        hub.clock.now(),
+        JSON.stringify(tasks),
       )
       const workers = scripts.map((each, index) => new Worker(flock[index] as never, each, repeats))
       for (let round = 0; workers.some(({ isDone }) => !isDone); round++) {

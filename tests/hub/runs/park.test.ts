@@ -228,8 +228,12 @@ test('L30 S3: resuming takes a slot reserved for exploration; without money it w
   )
   const ask = () =>
     office.hubApi.load({
-      ...{ agentId: scout.id, activationId: office.newId<ActivationId>(), now },
-      ...{ capacity: 2, canExplore: false, explorationFloor: 1 },
+      agentId: scout.id,
+      activationId: office.newId<ActivationId>(),
+      now,
+      capacity: 2,
+      canExplore: false,
+      explorationFloor: 1,
     })
   await office.setHubLimit(135)
   expect(await ask()).toMatchObject({ kind: 'wait', reason: 'money_reserved' })
@@ -315,8 +319,15 @@ test('L37: a stalled run that commits while its row is parked changes no row at 
     trace: '{"version":1,"steps":[1]}',
     audit: [
       {
-        ...{ callId: 'late', tool: 'hub_search', grant: 'hub:read', argumentsHash: 'x', at: 5 },
-        ...{ decision: 'allowed', outcome: 'ok', durationMs: 4, resultBytes: 10 },
+        callId: 'late',
+        tool: 'hub_search',
+        grant: 'hub:read',
+        argumentsHash: 'x',
+        at: 5,
+        decision: 'allowed',
+        outcome: 'ok',
+        durationMs: 4,
+        resultBytes: 10,
       },
     ],
   })

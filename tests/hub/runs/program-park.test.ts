@@ -39,7 +39,9 @@ test('X6: what a program waits for is asked once, and its decision wakes the age
     await office.all('SELECT 1 FROM inbox_items WHERE approval_id = ?', approvalId),
   ).toHaveLength(1)
   expect(await office.activation(activationId)).toMatchObject({
-    ...{ state: 'parked', reserved_microusd: 0, reserved_tokens: 0 },
+    state: 'parked',
+    reserved_microusd: 0,
+    reserved_tokens: 0,
   })
   await decide(approvalId)
   expect(hub.seen.woken.at(-1)).toBe(scout.id)

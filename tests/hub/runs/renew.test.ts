@@ -121,8 +121,12 @@ test.each([
     await renew(scout.id, activationId, { spent: 50 })
     const row = await office.activation(activationId)
     await office.hubApi.renew({
-      ...{ agentId: scout.id, activationId, now: hub.clock.now() + 1, spent },
-      ...{ want: { microusd: 900, tokens: 90 }, floor: { microusd: 10, tokens: 1 } },
+      agentId: scout.id,
+      activationId,
+      now: hub.clock.now() + 1,
+      spent,
+      want: { microusd: 900, tokens: 90 },
+      floor: { microusd: 10, tokens: 1 },
     })
     expect(await office.activation(activationId)).toEqual(row)
   },

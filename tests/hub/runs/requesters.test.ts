@@ -68,7 +68,8 @@ test('T10: the item of an account that was disabled meanwhile joins no other run
   expect(
     await office.all(
       'SELECT claimed_by, from_account_id FROM inbox_items WHERE post_id = ? AND account_id = ? ORDER BY created_at, id',
-      ...[id, scout.id],
+      id,
+      scout.id,
     ),
   ).toEqual([
     { claimed_by: activationId, from_account_id: mira.id },
@@ -215,8 +216,12 @@ test('T20: a search hit that shows the title of a guest, or what an agent wrote 
   await comment(mira.key, body.post.id, 'I once saw quokkas there')
   await post(mira.key, 'nothing but wombats')
   const actor = {
-    ...{ accountId: finch.id, name: 'finch', kind: 'agent' as const, activationId: null },
-    ...{ idempotencyKey: null, postId: null },
+    accountId: finch.id,
+    name: 'finch',
+    kind: 'agent' as const,
+    activationId: null,
+    idempotencyKey: null,
+    postId: null,
   }
   const search = async (text: string) =>
     (await office.hubApi.search(actor, { text, match: 'all', limit: 5 })).map(

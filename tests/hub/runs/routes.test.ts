@@ -49,8 +49,12 @@ test('the list has filters, pages by cursor and costs one round trip with its vi
     {
       id: run.activationId,
       agent: { id: scout.id, name: 'scout', kind: 'agent' },
-      ...{ state: 'done', outcome: 'completed', cost_microusd: 30, tools: ['hub_search'] },
-      ...{ post_title: 'A question', started_at: expect.stringMatching(/^2026-01-01T.*Z$/) },
+      state: 'done',
+      outcome: 'completed',
+      cost_microusd: 30,
+      tools: ['hub_search'],
+      post_title: 'A question',
+      started_at: expect.stringMatching(/^2026-01-01T.*Z$/),
     },
   ])
   const ids = async (query: string) =>
@@ -66,7 +70,8 @@ test('a page reads rows in proportion to the page, not to the table', async () =
     `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
      INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at, outcome)
      SELECT 'old-' || i, iif(i % 2, ?1, ?2), 'inbox', 'mention', 'done', 'granted', 'm', 1, i / 3, i, 'completed' FROM n`,
-    ...[scout.id, wren.id],
+    scout.id,
+    wren.id,
   )
   const seen = new Set<string>()
   let cursor: string | null = ''

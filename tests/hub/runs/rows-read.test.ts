@@ -18,20 +18,20 @@ test('L37: LOAD and COMMIT read rows in proportion to the work, not to the hub',
   )
   await office.run(
     `INSERT INTO comments (id, post_id, author_id, content, created_at) SELECT 'c-' || value, ?2, value, 'x', 5 FROM json_each(?1)`,
-    ...[JSON.stringify(ids), postId],
+    JSON.stringify(ids),
+    postId,
   )
   await office.run(
     `INSERT INTO inbox_items (id, account_id, type, post_id, created_at, is_task) SELECT 'i-' || value, ?2, 'mention', 'elsewhere', 5, 1 FROM json_each(?1)`,
-    ...[JSON.stringify(ids), (await createAgent('flooded')).id],
+    JSON.stringify(ids),
+    (await createAgent('flooded')).id,
   )
   await office.comment(ada.key, postId, '@scout once more')
   const request = {
-    ...{
-      agentId: scout.id,
-      activationId: office.newId<ActivationId>(),
-      capacity: 50,
-      canExplore: false,
-    },
+    agentId: scout.id,
+    activationId: office.newId<ActivationId>(),
+    capacity: 50,
+    canExplore: false,
     now: hub.clock.now(),
   }
   const loading = office.context()

@@ -67,7 +67,8 @@ test('C2: a moderator who steered a run did not ask for its answer', async () =>
   })
   const answers = await office.all<{ account_id: string }>(
     'SELECT account_id FROM inbox_items WHERE from_account_id = ? AND post_id = ?',
-    ...[scout.id, postId],
+    scout.id,
+    postId,
   )
   expect(answers).toEqual([{ account_id: mira.id }])
 })

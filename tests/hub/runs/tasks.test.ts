@@ -24,8 +24,13 @@ const give = async (
   await office.run(
     `INSERT INTO inbox_items (id, account_id, type, task, from_account_id, content, model, created_at, is_task)
      VALUES (?1, ?2, 'task', ?3, ?4, ?5, ?6, ?7, 1)`,
-    ...[id, scout.id, fields.task ?? 'manual', fields.from ?? ada.id, content],
-    ...[fields.model ?? null, hub.clock.now()],
+    id,
+    scout.id,
+    fields.task ?? 'manual',
+    fields.from ?? ada.id,
+    content,
+    fields.model ?? null,
+    hub.clock.now(),
   )
   return id
 }
@@ -45,7 +50,10 @@ test('L2: a task given by hand is loaded alone, with its words and without a thr
     environment: { inboxDepth: 2 },
   })
   expect(await office.activation(first.activationId)).toMatchObject({
-    ...{ class: 'inbox', task: 'manual', post_id: null, model: 'test/other' },
+    class: 'inbox',
+    task: 'manual',
+    post_id: null,
+    model: 'test/other',
   })
   await office.commit(scout.id, first.activationId)
   const second = await start(scout.id)
@@ -62,7 +70,9 @@ test('L2: the answer to a task goes to the inbox of who gave it, once', async ()
   const request = office.composeCommit(scout.id, activationId, { reply: reply as never })
   for (let times = 0; times < 2; times++) {
     expect(await office.hubApi.commit(request)).toMatchObject({
-      ...{ kind: 'done', replyId: null, replyRefusal: null },
+      kind: 'done',
+      replyId: null,
+      replyRefusal: null,
     })
   }
   const notices = await office.all(

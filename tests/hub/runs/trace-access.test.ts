@@ -31,24 +31,31 @@ beforeAll(async () => {
   await office.run(
     `INSERT INTO admin_openings (id, account_id, owner_id, reason, created_at, expires_at)
      VALUES ('o', ?, ?, 'A complaint', 0, 9000000000000000)`,
-    ...[opener.id, requester.id],
+    opener.id,
+    requester.id,
   )
   const agent = await office.createAgent('scout')
   const other = await office.createAgent('wren')
   Object.assign(keys, {
-    ...{ account: account.key, requester: requester.key, owner: owner.key },
-    ...{ agent: agent.key, otherAgent: other.key },
+    account: account.key,
+    requester: requester.key,
+    owner: owner.key,
+    agent: agent.key,
+    otherAgent: other.key,
   })
   await office.run('UPDATE api_keys SET last_used_at = ?', office.hub.clock.now())
   await office.run(
     `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at) VALUES (?, 1, 'etag', ?, 0)`,
-    ...[agent.id, owner.id],
+    agent.id,
+    owner.id,
   )
   const give = () =>
     office.run(
       `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task, task)
        VALUES (?, ?, 'task', ?, 'PROMPT', 1, 1, 'manual')`,
-      ...[office.newId(), agent.id, requester.id],
+      office.newId(),
+      agent.id,
+      requester.id,
     )
   await give()
   id = (await office.start(agent.id)).activationId
@@ -136,7 +143,10 @@ describe.each(cases)('M9: what $who sees inside, on a $kind hub', (each) => {
       ],
       steps: [
         {
-          ...{ finish_reason: 'tool-calls', cost_microusd: 30, input_tokens: 3, model_ms: 20 },
+          finish_reason: 'tool-calls',
+          cost_microusd: 30,
+          input_tokens: 3,
+          model_ms: 20,
           tools: [{ name: 'memory_recall', grant: 'g' }, { name: 'memory_update_plan' }],
         },
         { finish_reason: 'stop' },
@@ -230,7 +240,8 @@ test('M9: who wrote another version of the definition is not who owns this run',
   await office.run(
     `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at)
      SELECT agent_id, 2, 'etag2', ?, 0 FROM activations WHERE id = ?`,
-    ...[late.id, id],
+    late.id,
+    id,
   )
   const text = await (await get('public', 'late', `/api/v1/activations/${id}`)).text()
   expect(heldIn(text)).toEqual([])
@@ -260,7 +271,9 @@ test('C6 T21: what a connected account returned is read by nobody who did not as
   await office.run(
     `UPDATE activations SET task = 'mention', post_id = ?1, community_id = (SELECT community_id FROM posts WHERE id = ?1)
      WHERE id IN (?2, ?3)`,
-    ...[post, id, running],
+    post,
+    id,
+    running,
   )
   await office.run(`UPDATE inbox_items SET type = 'mention', task = NULL WHERE task = 'manual'`)
   for (const who of ['owner', 'agent', 'admin', 'opener']) {

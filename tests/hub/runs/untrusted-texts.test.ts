@@ -24,8 +24,13 @@ afterEach(office.clear)
 
 /** An agent in a run, which has read untrusted text or not. */
 const inRun = (agent: typeof mira, hasReadUntrusted: boolean): Actor => ({
-  ...{ accountId: agent.id, name: agent.name, kind: 'agent', activationId: null },
-  ...{ idempotencyKey: null, postId: null, hasReadUntrusted },
+  accountId: agent.id,
+  name: agent.name,
+  kind: 'agent',
+  activationId: null,
+  idempotencyKey: null,
+  postId: null,
+  hasReadUntrusted,
 })
 
 /** Whether an answer has the mark in any part. */
@@ -157,7 +162,9 @@ test('T20: a person decides with their role: an edit of their text is theirs, an
   const guest = await post(body.account.api_key, 'From a guest')
   expect(await readAs(guest)).toBe(true)
   await hub.call('/accounts/guest-of-t20/role', {
-    ...{ method: 'PUT', key: adminKey, body: { role: 'member' } },
+    method: 'PUT',
+    key: adminKey,
+    body: { role: 'member' },
   })
   expect(await readAs(guest)).toBe(false)
 })

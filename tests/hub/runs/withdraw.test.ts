@@ -176,7 +176,8 @@ class Scene {
   async load(isPaused = false): Promise<boolean> {
     await office.run(
       'UPDATE agents SET is_paused = ? WHERE account_id = ?',
-      ...[isPaused ? 1 : 0, scout.id],
+      isPaused ? 1 : 0,
+      scout.id,
     )
     const id = office.newId<ActivationId>()
     const found = await office.load(scout.id, id)

@@ -31,8 +31,15 @@ it('L2: a task given by hand waits in the inbox of the agent, which is woken', a
   })
   expect(await items()).toMatchObject([
     {
-      ...{ id: body.item.id, account_id: scout.id, type: 'task', task: 'manual', model: null },
-      ...{ content: 'Sum up the week.', is_task: 1, read_at: null, hops: 0 },
+      id: body.item.id,
+      account_id: scout.id,
+      type: 'task',
+      task: 'manual',
+      model: null,
+      content: 'Sum up the week.',
+      is_task: 1,
+      read_at: null,
+      hops: 0,
     },
   ])
   expect(hub.seen.woken).toEqual([scout.id])

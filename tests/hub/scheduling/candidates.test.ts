@@ -223,7 +223,10 @@ test('S5: LOAD waits after failures as long as the scheduler, but for its jitter
         const at = hub.clock.now() - ago
         await run('UPDATE accounts SET last_activated_at = ? WHERE id = ?', at, scout.id)
         expect([intervalMs, failures, ago, await canExplore()]).toEqual([
-          ...[intervalMs, failures, ago, expected],
+          intervalMs,
+          failures,
+          ago,
+          expected,
         ])
       }
     }

@@ -20,7 +20,9 @@ async function fail(agent: typeof scout): Promise<void> {
   await run(
     `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at)
      VALUES (?, ?, 'inbox', 'mention', 'running', 'granted', 'x', 1, ?3, ?3)`,
-    ...[activationId, agent.id, hub.clock.now()],
+    activationId,
+    agent.id,
+    hub.clock.now(),
   )
   await office.commit(agent.id as AccountId, activationId, { outcome: 'failed' })
 }
@@ -47,7 +49,8 @@ test('S5 H7: that an agent failed five times is the newest in m/agent-errors, no
       `INSERT INTO posts (id, community_id, author_id, title, content, hot_rank, is_listed, created_at)
        SELECT ?1, m.id, s.id, 'one failed', '', ?2 / 45000000.0, 0, ?2
        FROM communities m, accounts s WHERE m.name = 'agent-errors' AND s.name = 'rookery'`,
-      ...[office.newId(), at],
+      office.newId(),
+      at,
     )
   }
   await run('UPDATE agents SET consecutive_failures = 4 WHERE account_id = ?', one.id)

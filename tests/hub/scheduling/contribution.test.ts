@@ -42,7 +42,11 @@ async function startExploration(): Promise<{ actor: Actor; postId: PostId }> {
   expect(answer).toMatchObject({ kind: 'loaded', task: 'exploration' })
   const key = office.newId<string>()
   const actor: Actor = {
-    ...{ accountId: scout.id, name: 'scout', kind: 'agent', activationId, postId: null },
+    accountId: scout.id,
+    name: 'scout',
+    kind: 'agent',
+    activationId,
+    postId: null,
     idempotencyKey: key,
   }
   return { actor, postId }
@@ -120,7 +124,11 @@ test('S9: an assigned task has no such limit', async () => {
   const postId = await post(mira.key, '@scout what grows on Mars?')
   const { activationId } = await office.start(scout.id)
   const actor: Actor = {
-    ...{ accountId: scout.id, name: 'scout', kind: 'agent', activationId, postId },
+    accountId: scout.id,
+    name: 'scout',
+    kind: 'agent',
+    activationId,
+    postId,
     idempotencyKey: 'of a mention',
   }
   const first = await post(mira.key, 'one')

@@ -210,13 +210,16 @@ test('S7 L6: the final words of a scheduled run reach who saved the schedule, on
   await run('UPDATE accounts SET owner_id = ? WHERE id = ?', mira.id, scout.id)
   await run(
     `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at) VALUES (?, 1, 'etag', ?, 0)`,
-    ...[scout.id, hal.id],
+    scout.id,
+    hal.id,
   )
   const report = async (savedBy: string, dueAt: number) => {
     await run(
       `INSERT OR REPLACE INTO schedules (account_id, key, cron, timezone, task, due_at, saved_by)
        VALUES (?, 'k', '0 9 * * *', 'UTC', 'Say what is new.', ?, ?)`,
-      ...[scout.id, dueAt, savedBy],
+      scout.id,
+      dueAt,
+      savedBy,
     )
     const due = { agentId: scout.id, key: 'k', dueAt, nextAt: dueAt + 1 }
     await hubApi.createScheduledTasks([due], hub.clock.now())
@@ -232,7 +235,8 @@ test('S7 L6: the final words of a scheduled run reach who saved the schedule, on
   const reportsOf = async (id: string) =>
     await office.all(
       `SELECT type, content, activation_id FROM inbox_items WHERE account_id = ? AND from_account_id = ?`,
-      ...[id, scout.id],
+      id,
+      scout.id,
     )
   const own = await report(mira.id, 1000)
   expect(own.saver).toBe('mira-saves')
@@ -259,7 +263,8 @@ test('S7: at most one unclaimed task waits per schedule', async () => {
     await run(
       `INSERT INTO schedules (account_id, key, cron, timezone, task, due_at)
        VALUES (?, ?, '0 * * * *', 'UTC', 'Say what is new.', 1000)`,
-      ...[id, key],
+      id,
+      key,
     )
   }
   const give = (key: string, dueAt: number) =>

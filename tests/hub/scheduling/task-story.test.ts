@@ -34,7 +34,10 @@ it('L2: an admin gives a task by hand, and the answer comes to their inbox and n
     .bind(answer.activation_id)
     .first()
   expect(activation).toEqual({
-    ...{ task: 'manual', state: 'done', outcome: 'completed', model: 'offline/extractive' },
+    task: 'manual',
+    state: 'done',
+    outcome: 'completed',
+    model: 'offline/extractive',
   })
   const comments = await env.DB.prepare('SELECT * FROM comments').all()
   expect(comments.results).toEqual([])

@@ -7,7 +7,8 @@ import { type Ceremony, listCeremonies, type Person } from './ceremonies'
 
 const hub = createTestHub({
   ...identitySettings,
-  ...{ ROOKERY_REGISTRATION: 'claim', ROOKERY_MEMBERS_INVITE: 'true' },
+  ROOKERY_REGISTRATION: 'claim',
+  ROOKERY_MEMBERS_INVITE: 'true',
 })
 const issuer = installFakeIssuer()
 afterAll(() => issuer.restore())

@@ -191,8 +191,13 @@ const listRoles = (hub: TestHub, api: Api): Record<string, Ceremony> => ({
     begin: async () => {
       const { id: agent } = await hub.join(newName())
       await createHubApi(hub.context).requestApproval(agent, {
-        ...{ callId: newName(), tool: 'hub_create_post', grant: 'hub:write', tier: 'write' },
-        ...{ arguments: '{}', argumentsHash: newName(), reasons: [] },
+        callId: newName(),
+        tool: 'hub_create_post',
+        grant: 'hub:write',
+        tier: 'write',
+        arguments: '{}',
+        argumentsHash: newName(),
+        reasons: [],
       })
       const row = await env.DB.prepare('SELECT id FROM approvals WHERE account_id = ?')
         .bind(agent)

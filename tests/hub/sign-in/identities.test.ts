@@ -200,8 +200,11 @@ test('T9: the hub asks with a code challenge, and tells the page no secret', asy
   const { origin, searchParams } = new URL(url)
   expect(origin).toBe(issuerUrl)
   expect(Object.fromEntries(searchParams)).toMatchObject({
-    ...{ response_type: 'code', client_id: 'hub-at-issuer', scope: 'openid profile email' },
-    ...{ code_challenge_method: 'S256', redirect_uri: 'http://hub.test/login/oidc/callback' },
+    response_type: 'code',
+    client_id: 'hub-at-issuer',
+    scope: 'openid profile email',
+    code_challenge_method: 'S256',
+    redirect_uri: 'http://hub.test/login/oidc/callback',
   })
   expect(html).not.toContain('secret-at-issuer')
   const { results } = await env.DB.prepare('SELECT * FROM sign_in_attempts').all()

@@ -52,7 +52,11 @@ describe.each(Object.entries(fillers))('%s', (name, [max, sql]) => {
     )
     const answers = await Promise.all(begun.map((state) => ceremony.finish(person, state)))
     expect(answers.map(({ status }) => (status < 400 ? 'made' : status)).sort()).toEqual([
-      ...[409, 409, 409, 409, 'made'],
+      409,
+      409,
+      409,
+      409,
+      'made',
     ])
     expect(await countIn(ceremony.count, person.id)).toBe(max)
   })

@@ -16,7 +16,10 @@ beforeAll(async () => {
   runs = (await world.runMany(30)).map(({ id }) => id)
   world.hub.seen.check = () => ({ ok: true, facts: factsOf() })
   world.hub.seen.readJudge = () => ({
-    ...{ model: 'near/judge', costMaxMicrousd: 50, isPriced: true, tokensMax: 500 },
+    model: 'near/judge',
+    costMaxMicrousd: 50,
+    isPriced: true,
+    tokensMax: 500,
   })
 })
 
@@ -117,8 +120,12 @@ test('P3 P11: whatever stops in between, a trial of 30 cases pays nothing twice 
     await hub.settle()
     // of which the baselines were paid by the first
     expect(await readTrial(second)).toMatchObject({
-      ...{ status: 'done', better: 8, open: 0, skipped: 0 },
-      ...{ reused: 8, cost_microusd: 8 * (10 + 5 + 5) },
+      status: 'done',
+      better: 8,
+      open: 0,
+      skipped: 0,
+      reused: 8,
+      cost_microusd: 8 * (10 + 5 + 5),
     })
     expect(await differences()).toEqual([])
     expect(hub.seen.logged.filter((line) => line.includes('trial'))).toEqual([])

@@ -31,12 +31,20 @@ export async function createTrials() {
     const id = hub.clock.newId()
     await office.run(
       'INSERT INTO case_sets (id, agent_id, name, name_key, created_by, created_at) VALUES (?1, ?2, ?1, ?1, ?3, 0)',
-      ...[id, scout.id, mira.id],
+      id,
+      scout.id,
+      mira.id,
     )
     for (const [at, run] of runs.entries()) {
       await office.run(
         'INSERT INTO cases (id, set_id, activation_id, checks, note, created_by, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
-        ...[hub.clock.newId(), id, run, JSON.stringify(checks), note, mira.id, at],
+        hub.clock.newId(),
+        id,
+        run,
+        JSON.stringify(checks),
+        note,
+        mira.id,
+        at,
       )
     }
     return id
@@ -72,7 +80,8 @@ export async function createTrials() {
       `SELECT l.id, l.lane, l.sample, l.state, k.id AS caseId FROM trial_cases k
        JOIN replay_lanes l ON l.replay_id = k.replay_id
        WHERE k.trial_id = ? AND l.state IN (SELECT value FROM json_each(?)) ORDER BY l.id`,
-      ...[trial, JSON.stringify(states)],
+      trial,
+      JSON.stringify(states),
     )
 
   const sweep = () => world.hubApi.sweep(hub.clock.now())
@@ -107,8 +116,17 @@ export async function createTrials() {
 
   return {
     ...world,
-    ...{ files, createSet, runMany, start, startTrial, readTrial, lanesOf, sweep },
-    ...{ open, playLane, playTrial },
+    files,
+    createSet,
+    runMany,
+    start,
+    startTrial,
+    readTrial,
+    lanesOf,
+    sweep,
+    open,
+    playLane,
+    playTrial,
   }
 }
 

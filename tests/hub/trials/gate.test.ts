@@ -7,8 +7,19 @@ import type { TrialStatus } from '../../../src/hub/trials/trial-actions'
 const both = <Value>(value: Value) => ({ baseline: value, candidate: value })
 
 const toSummary = (counts: Partial<TrialSummary>): TrialSummary => ({
-  ...{ better: 0, worse: 0, same: 0, cannotTell: 0, waiting: 0, open: 0, skipped: 0 },
-  ...{ interval: null, noise: 0, claim: 'same', reason: '', costMicrousd: 0, reused: 0 },
+  better: 0,
+  worse: 0,
+  same: 0,
+  cannotTell: 0,
+  waiting: 0,
+  open: 0,
+  skipped: 0,
+  interval: null,
+  noise: 0,
+  claim: 'same',
+  reason: '',
+  costMicrousd: 0,
+  reused: 0,
   passed: both({ samples: 0, of: 0, allSamples: 0, cases: 0 }),
   costMonthMicrousd: both(1_000),
   durationMs: both({ p50: 0, p95: 0 }),

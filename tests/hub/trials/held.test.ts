@@ -22,7 +22,7 @@ beforeAll(async () => {
     runs.map((each) => each.id),
     [{ type: 'contains', value: 'wait' }],
   )
-  await office.run(`UPDATE case_sets SET name = 'tried' WHERE id = ?`, id)
+  await office.run(`UPDATE case_sets SET name = 'tried', name_key = 'tried' WHERE id = ?`, id)
   hub.seen.check = (files) => ({
     ok: true,
     facts: factsOf({ etag: toEtag(files), trial: sent === undefined ? gate : sent }),

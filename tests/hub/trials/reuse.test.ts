@@ -158,7 +158,8 @@ test('P3: of another run, version, requester or week none is reused', async () =
   expect(await isReused(body.trial.id)).toEqual([false, false])
   await office.run(
     `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at) VALUES (?, 2, 'etag2', ?, 0)`,
-    ...[scout.id, mira.id],
+    scout.id,
+    mira.id,
   )
   hub.seen.kept.push({ name: 'scout', etag: 'etag2', files })
   await office.run('UPDATE agents SET definition_version = 2 WHERE account_id = ?', scout.id)

@@ -54,7 +54,10 @@ const rowOf = async (agentId: string, state = 'done', program: string | null = n
     `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version,
        started_at, deadline_at, requesters, program)
      VALUES (?, ?, 'inbox', 'mention', ?, 'granted', 'test/model', 1, 1, 2, '[]', ?)`,
-    ...[id, agentId, state, program],
+    id,
+    agentId,
+    state,
+    program,
   )
   return id
 }
@@ -119,7 +122,8 @@ describe('a set', () => {
     // The run of the agent has its author's definition.
     await world.office.run(
       `INSERT OR IGNORE INTO agent_definitions (account_id, version, etag, created_by, created_at) VALUES (?, 1, 'e', ?, 0)`,
-      ...[bee.id, world.mira.id],
+      bee.id,
+      world.mira.id,
     )
     const { status: given, body } = await addRun(set, await create())
     expect([given, body.code]).toEqual([status, code])
@@ -200,12 +204,15 @@ describe('a set', () => {
     await office.run(
       `INSERT INTO trials (id, set_id, agent_id, requested_by, draft, baseline_version, repeats, limits,
          cost_max_microusd, runs_month, created_at) VALUES ('trial', ?, ?, ?, '{}', 1, 1, '{}', 1, 0, 1)`,
-      ...[set, scout.id, mira.id],
+      set,
+      scout.id,
+      mira.id,
     )
     await office.run(
       `INSERT INTO trial_cases (id, trial_id, activation_id, position, checks, replay_id, state)
        VALUES ('trial-case', 'trial', ?, 1, '[]', ?, 'running')`,
-      ...[run.id, replayId],
+      run.id,
+      replayId,
     )
     expect((await call(`/sets/${set}`, undefined, 'DELETE')).body.code).toBe('CONFLICT')
     await office.run(`UPDATE trials SET finished_at = 2 WHERE id = 'trial'`)
@@ -351,8 +358,12 @@ test('P5: an editor who does not see all of a run sees nothing of its case', asy
   await office.run(`UPDATE activations SET uses_own_account = 1 WHERE id = ?`, hidden)
   const [seen] = (await call(`/sets/${set}`)).body.cases
   expect(seen).toMatchObject({
-    ...{ id: body.case.id, is_visible: false },
-    ...{ question: '', answer: '', note: '', checks: [] },
+    id: body.case.id,
+    is_visible: false,
+    question: '',
+    answer: '',
+    note: '',
+    checks: [],
   })
   expect(await (await exportOf(set)).text()).toBe('')
   expect((await call(`/cases/${body.case.id}`, { note: 'x' }, 'PATCH')).status).toBe(403)

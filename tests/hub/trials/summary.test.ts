@@ -18,7 +18,14 @@ import {
 import { sampleSize } from '../../support/sample'
 
 const none: CaseCounts = {
-  ...{ better: 0, worse: 0, same: 0, cannotTell: 0, waiting: 0, open: 0, skipped: 0, noise: 0 },
+  better: 0,
+  worse: 0,
+  same: 0,
+  cannotTell: 0,
+  waiting: 0,
+  open: 0,
+  skipped: 0,
+  noise: 0,
 }
 const claimOf = (counts: Partial<CaseCounts>): Verdict => findClaim({ ...none, ...counts }).claim
 
@@ -176,7 +183,11 @@ describe('the sum of a trial', () => {
     const judged = (people: Verdict) =>
       of({ verdicts: { checks: null, judge: 'better', people }, noise: 'worse', passed: null })
     const lane = (name: CountedLane['lane'], cost: number, durationMs: number): CountedLane => ({
-      ...{ lane: name, isDone: true, isReused: false, costMicrousd: cost, durationMs },
+      lane: name,
+      isDone: true,
+      isReused: false,
+      costMicrousd: cost,
+      durationMs,
     })
     const cases = [
       of({ verdicts: { checks: 'same', judge: null, people: 'worse' } }),
@@ -196,7 +207,13 @@ describe('the sum of a trial', () => {
     ]
     const found = summarizeTrial(cases, lanes, { runsMonth: 100, isPriced: true })
     expect(found).toMatchObject({
-      ...{ better: 9, worse: 2, same: 0, waiting: 1, open: 1, skipped: 1, noise: 10 },
+      better: 9,
+      worse: 2,
+      same: 0,
+      waiting: 1,
+      open: 1,
+      skipped: 1,
+      noise: 10,
       passed: {
         baseline: { samples: 2, of: 4, allSamples: 0, cases: 2 },
         candidate: { samples: 4, of: 4, allSamples: 2, cases: 2 },

@@ -243,7 +243,8 @@ describe('a trial', () => {
     const { body } = await hub.call(`/trials/${id}/blind?case=${caseId}`, { key: mira.key })
     expect(body.case).toMatchObject({ is_same: true, left: 0 })
     const refused = await hub.call(`/trials/${id}/cases/${caseId}/verdict`, {
-      ...{ key: mira.key, body: { says: 'first' } },
+      key: mira.key,
+      body: { says: 'first' },
     })
     expect([refused.status, refused.body.code]).toEqual([409, 'CONFLICT'])
     expect(await readTrial(id)).toMatchObject({ same: 2, better: 0, worse: 0 })
@@ -277,8 +278,14 @@ describe('a trial', () => {
     // in the run itself no tool was called
     const set = await createSet(idsOf(6), [{ type: 'calls_not', value: 'hub.search' }])
     const call = (isError: boolean) => ({
-      ...{ step: 1, tool: 'hub_search', arguments: '{}', isError, source: 'hub' as const },
-      ...{ isRepeated: false, current: [], wouldHave: null },
+      step: 1,
+      tool: 'hub_search',
+      arguments: '{}',
+      isError,
+      source: 'hub' as const,
+      isRepeated: false,
+      current: [],
+      wouldHave: null,
     })
     const id = await startTrial(set)
     await playTrial(id, ({ lane }) =>
@@ -300,7 +307,8 @@ describe('a trial', () => {
     const moveTo = (days: number, id = '') =>
       office.run(
         'UPDATE activations SET started_at = ? WHERE id = ?',
-        ...[hub.clock.now() - days * dayMs, id],
+        hub.clock.now() - days * dayMs,
+        id,
       )
     await moveTo(29, recent?.id)
     await moveTo(31, earlier?.id)
@@ -328,7 +336,8 @@ describe('a trial', () => {
     const { createSet, startTrial, lanesOf, open, office, scout, files } = world
     await office.run(
       `INSERT INTO agent_definitions (account_id, version, etag, created_by, created_at) VALUES (?, 2, 'etag2', ?, 0)`,
-      ...[scout.id, world.mira.id],
+      scout.id,
+      world.mira.id,
     )
     world.hub.seen.kept.push({ name: 'scout', etag: 'etag2', files })
     await office.run('UPDATE agents SET definition_version = 2 WHERE account_id = ?', scout.id)
@@ -369,14 +378,16 @@ describe('a trial', () => {
       `INSERT INTO activations (id, agent_id, task, class, admission, model, state, started_at, finished_at, deadline_at, definition_version)
        SELECT 'many-' || n.value, agent_id, task, class, admission, model, 'done', started_at, finished_at, deadline_at, definition_version
        FROM activations, (SELECT value FROM json_each(?)) n WHERE id = ?`,
-      ...[JSON.stringify(Array.from({ length: 200 }, (_, at) => at)), runs[0]?.id],
+      JSON.stringify(Array.from({ length: 200 }, (_, at) => at)),
+      runs[0]?.id,
     )
     await office.run(`INSERT INTO activation_traces (activation_id, trace)
       SELECT id, '{"version":1,"steps":[]}' FROM activations WHERE id LIKE 'many-%'`)
     await office.run(
       `INSERT INTO cases (id, set_id, activation_id, checks, note, created_by, created_at)
        SELECT 'case-' || id, ?, id, '[]', '', ?, 0 FROM activations WHERE id LIKE 'many-%'`,
-      ...[set, world.mira.id],
+      set,
+      world.mira.id,
     )
     const id = await startTrial(set, { repeats: 5 })
     expect(await lanesOf(id)).toHaveLength(trialLimits.casesAtOnce * 10)

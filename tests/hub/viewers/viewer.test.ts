@@ -67,8 +67,11 @@ test('the admin key needs no row', async () => {
 
 test('a session has the scopes of its key and ends with it', async () => {
   const session = {
-    ...{ id: 's-1', hash: 'hash-s', label: 'Firefox on Linux' },
-    ...{ createdAt: now, expiresAt: now + 5_000 },
+    id: 's-1',
+    hash: 'hash-s',
+    label: 'Firefox on Linux',
+    createdAt: now,
+    expiresAt: now + 5_000,
   }
   const { isOpened, opened, isUnknownOpened } = await batch(db, {
     isOpened: insertSession(session, { hash: 'hash-1', kind: 'key' }, ''),

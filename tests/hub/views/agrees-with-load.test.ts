@@ -36,7 +36,8 @@ beforeAll(async () => {
   for (let at = 0; at < 5; at++) agents.push(await office.createAgent(`agent${at}`))
   await run(
     'INSERT INTO explorers (account_id, interval_ms, updated_at) VALUES (?, ?, 0)',
-    ...[asked().id, 15 * minute],
+    asked().id,
+    15 * minute,
   )
   await office.hubApi.sweep(hub.clock.now())
   await office.post(mira.key, 'What grows on Mars?')
@@ -82,7 +83,9 @@ const addTask = (id: AccountId) =>
   run(
     `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task)
      VALUES (?1, ?2, 'mention', ?3, '', 0, 1)`,
-    ...[`task of ${id}`, id, mira.id],
+    `task of ${id}`,
+    id,
+    mira.id,
   )
 
 interface Slots {
@@ -100,7 +103,10 @@ async function occupy({ tasks, explorations, isRefused }: Slots): Promise<void> 
     await run(
       `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version, started_at, deadline_at)
        VALUES (?1, ?2, ?3, 'mention', 'running', 'granted', 'test/model', 1, ?4, ?4)`,
-      ...[office.newId(), agent(at + 1).id, at < tasks ? 'inbox' : 'exploration', now],
+      office.newId(),
+      agent(at + 1).id,
+      at < tasks ? 'inbox' : 'exploration',
+      now,
     )
   if (isRefused)
     await run(
@@ -140,8 +146,12 @@ async function explain({ capacity }: Pick<Slots, 'capacity'>, { id, name } = ask
 /** Whether LOAD starts a run. */
 async function load({ capacity }: Pick<Slots, 'capacity'>, { id } = asked()): Promise<boolean> {
   const answer = await office.hubApi.load({
-    ...{ agentId: id, activationId: office.newId<ActivationId>(), now: hub.clock.now() },
-    ...{ capacity, canExplore: true, explorationFloor: explorationFloor('hybrid', capacity) },
+    agentId: id,
+    activationId: office.newId<ActivationId>(),
+    now: hub.clock.now(),
+    capacity,
+    canExplore: true,
+    explorationFloor: explorationFloor('hybrid', capacity),
   })
   return answer.kind === 'loaded'
 }
@@ -202,7 +212,9 @@ test.each(holdNames)('S11: they agree that %s holds tasks and explorations back'
   expect((await explain({ capacity: 3 })).task).toBe(reason)
   expect(await load({ capacity: 3 })).toBe(false)
   const { wake, exploration } = await office.hubApi.sweep(hub.clock.now(), {
-    ...{ since: 0, until: 0, after: null },
+    since: 0,
+    until: 0,
+    after: null,
   })
   expect([wake, exploration?.isInboxWaiting]).toEqual([[], false])
 })
@@ -273,7 +285,8 @@ test.each(
     await run(
       `INSERT INTO budgets (id, scope, scope_id, period, limit_microusd, created_at, updated_at)
      VALUES ('one', ?1, ?2, 'week', 1000, 0, 0)`,
-      ...[scope, id],
+      scope,
+      id,
     )
     if (share !== null) {
       const spent = scope === 'role:member' ? 0 : share * 1_000
@@ -282,7 +295,8 @@ test.each(
         await run(
           `INSERT INTO budget_account_windows (budget_id, starts_at, account_id, spent_microusd)
          VALUES ('one', 0, ?1, ?2)`,
-          ...[mira.id, share * 1_000],
+          mira.id,
+          share * 1_000,
         )
     }
     const { exploration, says } = await explain({ capacity: 3 })
@@ -326,11 +340,14 @@ test.each(shares.flatMap((one) => shares.map((two) => [one, two] as const)))(
       await run(
         `INSERT INTO budgets (id, scope, scope_id, period, limit_microusd, throttle_share, created_at, updated_at)
          VALUES (?1, 'model', ?1, 'week', 1000, ?2, 0, 0)`,
-        ...[id, at === 0 ? 0.9 : 0.999],
+        id,
+        at === 0 ? 0.9 : 0.999,
       )
       await run(
         'INSERT INTO budget_windows VALUES (?1, 0, ?2, ?3, 0)',
-        ...[id, hub.clock.now() + minute, (used[at] ?? 0) * 1_000],
+        id,
+        hub.clock.now() + minute,
+        (used[at] ?? 0) * 1_000,
       )
     }
     const { exploration } = await explain({ capacity: 3 })

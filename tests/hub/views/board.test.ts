@@ -30,7 +30,9 @@ async function createAgent(
     await run(
       `INSERT INTO explorers (account_id, weight, interval_ms, explored_at, updated_at)
        VALUES (?, 2, ?, ?, 0)`,
-      ...[id, intervalMinutes * minute, at ?? 0],
+      id,
+      intervalMinutes * minute,
+      at ?? 0,
     )
   }
 }
@@ -63,7 +65,9 @@ beforeAll(async () => {
     `INSERT INTO activations (id, agent_id, class, task, state, admission, model, definition_version,
        started_at, deadline_at, reserved_microusd)
      VALUES ('lease-1', ?1, 'exploration', 'exploration', 'running', 'granted', 'offline/extractive', 1, ?2, ?3, 500)`,
-    ...[ids.get('busy'), hub.clock.now() - 30_000, hub.clock.now() + 4 * minute],
+    ids.get('busy'),
+    hub.clock.now() - 30_000,
+    hub.clock.now() + 4 * minute,
   )
 })
 
@@ -77,7 +81,9 @@ test('S11: agents come by staleness, the never-run first, each with its reason a
     'next budget not_enabled paused next back_off interval running'.split(' '),
   )
   expect(await agentOf('fresh')).toMatchObject({
-    ...{ weight: 2, interval_ms: 15 * minute, staleness_ms: 5 * minute },
+    weight: 2,
+    interval_ms: 15 * minute,
+    staleness_ms: 5 * minute,
     next_eligible_at: new Date(hub.clock.now() + 10 * minute).toISOString(),
     says: 'Explores every 15\u00a0min: next in 10\u00a0min, at 10:10\u00a0UTC.',
   })
@@ -88,7 +94,10 @@ test('S11: agents come by staleness, the never-run first, each with its reason a
 test('S11: slots and leases: who holds one, since when, and how long it may', async () => {
   const { slots, leases } = await read()
   expect(slots).toEqual({
-    ...{ capacity: 10, kept_for_exploration: 2, running: 1, running_exploration: 1 },
+    capacity: 10,
+    kept_for_exploration: 2,
+    running: 1,
+    running_exploration: 1,
   })
   expect(leases).toMatchObject([
     {
@@ -109,13 +118,19 @@ test('S11: the queue is oldest first, with waiting time and reason; a message na
   await run(
     `INSERT INTO inbox_items (id, account_id, type, from_account_id, content, created_at, is_task)
      VALUES ('dm-1', ?, 'dm', ?, 'secret words', ?, 1)`,
-    ...[ids.get('fresh'), ada.id, hub.clock.now() - 1_000],
+    ids.get('fresh'),
+    ada.id,
+    hub.clock.now() - 1_000,
   )
   const { queue } = await read()
   expect(queue.waiting).toBe(3)
   const nameOf = (account: unknown) => (account as { name: string } | null)?.name ?? null
   const said = queue.tasks.map((task: Record<string, unknown>) => [
-    ...[nameOf(task.agent), task.task, nameOf(task.from), task.post_id, task.waiting_ms],
+    nameOf(task.agent),
+    task.task,
+    nameOf(task.from),
+    task.post_id,
+    task.waiting_ms,
     task.reason,
   ])
   expect(said.toSorted()).toEqual([

@@ -36,7 +36,8 @@ const countTasks = async (postId: PostId) =>
   (
     await office.first<{ n: number }>(
       'SELECT count(*) AS n FROM inbox_items WHERE account_id = ? AND post_id = ? AND is_task = 1 AND read_at IS NULL AND claimed_by IS NULL',
-      ...[scout.id, postId],
+      scout.id,
+      postId,
     )
   )?.n
 

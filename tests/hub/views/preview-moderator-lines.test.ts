@@ -12,7 +12,9 @@ test('C5 T1: a preview promises a moderator the tools of a line for moderators, 
   await office.run(`UPDATE agents SET grants = '["*"]'`)
   await hub.call('/communities', { key: adminKey, body: { name: 'garden' } })
   await hub.call('/communities/garden/members/gil', {
-    ...{ method: 'PUT', key: adminKey, body: { role: 'moderator' } },
+    method: 'PUT',
+    key: adminKey,
+    body: { role: 'moderator' },
   })
   const allowed = ['hub:read', 'hub:write for moderators of m/garden']
   const policy = { method: 'PUT' as const, key: adminKey, body: { allowed } }

@@ -74,9 +74,14 @@ test('C5: a preview says what a post does in one round trip, and writes nothing'
       {
         agent: expect.objectContaining({ name: 'scout', kind: 'agent' }),
         requester: expect.objectContaining({ name: 'mira', kind: 'human' }),
-        ...{ cause: 'mention', consequence: 'starts', reason: null },
-        ...{ model: 'offline/extractive', needs_approval: [] },
-        ...{ reserved_microusd: 100, most_microusd: 20_000_000, tokens_max: null },
+        cause: 'mention',
+        consequence: 'starts',
+        reason: null,
+        model: 'offline/extractive',
+        needs_approval: [],
+        reserved_microusd: 100,
+        most_microusd: 20_000_000,
+        tokens_max: null,
         tools: expect.arrayContaining(['hub_search']),
         accounts: [],
         paid_by: [{ scope: 'hub', period: expect.any(String), name: null }],
@@ -127,8 +132,15 @@ const scenes = fc.record({
 type Scene = typeof scenes extends fc.Arbitrary<infer Value> ? Value : never
 
 const calm: Scene = {
-  ...{ author: 'member', place: 'post', names: ['scout'], budget: 'none', agentComments: 0 },
-  ...{ hold: 'none', answersMentions: true, answersReplies: true, isBusy: false },
+  author: 'member',
+  place: 'post',
+  names: ['scout'],
+  budget: 'none',
+  agentComments: 0,
+  hold: 'none',
+  answersMentions: true,
+  answersReplies: true,
+  isBusy: false,
 }
 /** A scene for each consequence, which the random ones may leave out. */
 const consequenceScenes: Scene[] = [
@@ -169,7 +181,10 @@ async function createThread({ agentComments }: Scene) {
     const id = office.newId<string>()
     await office.run(
       `INSERT INTO comments (id, post_id, author_id, content, created_at) VALUES (?, ?, ?, 'Yes.', ?)`,
-      ...[id, postId, authorId, hub.clock.now()],
+      id,
+      postId,
+      authorId,
+      hub.clock.now(),
     )
     return id
   }

@@ -66,7 +66,10 @@ interface Row {
 const restrict = (account: string, kind: string, community: string | null) =>
   office.run(
     `INSERT INTO bans (id, account_id, community_id, kind, reason, created_by, created_at) VALUES (?1, ?2, ?3, ?4, 'Loud', ?2, 1)`,
-    ...[hub.clock.newId(), account, community, kind],
+    hub.clock.newId(),
+    account,
+    community,
+    kind,
   )
 
 /** Each gate that can be closed by itself, and how. */
@@ -139,7 +142,9 @@ export const rows: Row[] = [
         `INSERT INTO approvals (id, account_id, activation_id, call_id, tool, "grant", tier, arguments,
            arguments_hash, created_at, expires_at)
          VALUES (?1, ?2, ?3, 'c', 'hub_create_post', 'hub:write', 'write', '{}', 'h', 0, 1)`,
-        ...[`${activationId}:c`, scout.id, activationId],
+        `${activationId}:c`,
+        scout.id,
+        activationId,
       )
     },
     load: { kind: 'nothing' },

@@ -54,7 +54,8 @@ test('C7: a hop limit that kept an agent from being woken is the one closed gate
   const bot = await hub.join(`bot-${counter.count}`)
   await office.run(
     'UPDATE inbox_items SET hops = 4, from_account_id = ?1, requesters = json_array(?1) WHERE account_id = ?2',
-    ...[bot.id, first.id],
+    bot.id,
+    first.id,
   )
   await reply(first.id, await office.start(first.id), `@${last.name} please check.`)
   expect((await ask(last.name, postId)).closed).toEqual(['reply_limit'])
@@ -68,7 +69,9 @@ test('C7: an external agent at its limit of calls an hour finds that gate closed
     `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30)
      INSERT INTO inbox_items (id, account_id, type, from_account_id, created_at, read_at, is_task)
      SELECT 'call-' || ?1 || i, ?1, 'mention', ?2, ?3, 1, 1 FROM n`,
-    ...[scout.id, bot.id, hub.clock.now()],
+    scout.id,
+    bot.id,
+    hub.clock.now(),
   )
   await office.comment(bot.key, postId, `@${scout.name} again?`)
   const { closed, gates } = await ask(scout.name, postId)

@@ -44,7 +44,9 @@ export function createReceiver(hub: TestHub) {
     const { status, body: made } = await hub.call('/webhooks', {
       key,
       body: {
-        ...{ url: 'https://receiver.example/in', events: ['post.created'], community: 'general' },
+        url: 'https://receiver.example/in',
+        events: ['post.created'],
+        community: 'general',
         ...body,
       },
     })

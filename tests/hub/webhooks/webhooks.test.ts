@@ -86,7 +86,8 @@ describe('O1: a webhook', () => {
     await create(olga, { events: ['comment.created'] })
     const admin = await newMember('root', 'admin')
     await create(admin, {
-      ...{ community: undefined, url: 'https://hub.example/' },
+      community: undefined,
+      url: 'https://hub.example/',
       events: ['post.created', 'comment.created', 'mention.created'],
     })
     await post(olga)
@@ -140,7 +141,9 @@ describe('O1: who may have a webhook', () => {
     const events = ['budget.level']
     const { id } = await create(olga)
     const changed = await hub.call(`/webhooks/${id}`, {
-      ...{ key: olga.key, method: 'PATCH', body: { events } },
+      key: olga.key,
+      method: 'PATCH',
+      body: { events },
     })
     expect([changed.status, changed.body.hint]).toEqual([400, 'Create one for the whole hub.'])
     expect((await ask(olga.key, { community: 'general', events })).status).toBe(400)
@@ -297,7 +300,10 @@ describe('O1: the API', () => {
       (await hub.call(`${path}/deliveries`, { key: olga.key })).body.deliveries
     const [delivery] = await read()
     expect(delivery).toMatchObject({
-      ...{ event: 'post.created', status: 'sent', attempts: 1, next_at: null },
+      event: 'post.created',
+      status: 'sent',
+      attempts: 1,
+      next_at: null,
       answer: 'It answered 204.',
     })
     const resend = `${path}/deliveries/${delivery.id}/resend`
@@ -382,7 +388,9 @@ describe('O1: the API', () => {
     const { id } = await create(olga)
     const send = (key: string) =>
       hub.call(`/webhooks/${id}/test`, {
-        ...{ key: olga.key, body: {}, headers: { 'idempotency-key': key } },
+        key: olga.key,
+        body: {},
+        headers: { 'idempotency-key': key },
       })
     const first = await send('test')
     const again = await Promise.all([send('test'), send('test')])

@@ -33,15 +33,23 @@ const { hubApi } = createFakeHubApi({ requested: null, allowed: [], denied: [] }
 const value = 'a-value-of-mine'
 const setKey = (more: object = {}) =>
   vault.put({
-    ...{ name: 'weather-key', value, server: 'http', service: 'weather' },
-    ...{ community: null, agent: null, by: 'ada', ...more },
+    name: 'weather-key',
+    value,
+    server: 'http',
+    service: 'weather',
+    community: null,
+    agent: null,
+    by: 'ada',
+    ...more,
   })
 type Place = readonly [Parameters<typeof services.put>[0], string]
 const declare = (baseUrl: string, more: object = {}, place: Place = ['http', 'weather']) =>
   services.put(
     ...place,
     serviceInput.parse({
-      ...{ base_url: baseUrl, credential: 'weather-key', headers: { 'X-Key': '{credential}' } },
+      base_url: baseUrl,
+      credential: 'weather-key',
+      headers: { 'X-Key': '{credential}' },
       ...more,
     }),
     'ada',
@@ -49,7 +57,10 @@ const declare = (baseUrl: string, more: object = {}, place: Place = ['http', 'we
 /** Returns the credential that a request to the service would have. */
 const use = async (server = 'http', service = 'weather') => {
   const { connection } = await connect({
-    ...{ server, service, hub: hubApi, signal: new AbortController().signal },
+    server,
+    service,
+    hub: hubApi,
+    signal: new AbortController().signal,
     owner: null,
     actor: { ...scoutAtWork, postId: null, idempotencyKey: null },
   })
@@ -166,7 +177,9 @@ describe('T16: a credential is sealed to its destination', () => {
       declare(url, { credential: 'books-key', headers: {} }, place)
     await declareBooks('postgres://db.example:5432/books')
     await setKey({
-      ...{ name: 'books-key', server: 'postgres', service: 'books' },
+      name: 'books-key',
+      server: 'postgres',
+      service: 'books',
       value: 'me:my-password',
     })
     await declareBooks('postgres://db.example:5432/more-books')
@@ -182,7 +195,10 @@ describe('T16: a credential is sealed to its destination', () => {
     expect((await asAdmin('PUT', '/credentials/acme-key', key)).status).toBe(200)
     const put = (baseUrl: string) =>
       asAdmin('PUT', '/remote-servers/acme', {
-        ...{ base_url: baseUrl, credential: 'acme-key', description: 'Acme', allow_http: true },
+        base_url: baseUrl,
+        credential: 'acme-key',
+        description: 'Acme',
+        allow_http: true,
       })
     expect((await put('https://acme.example/mcp')).status).toBe(200)
     const answer = await put('https://evil.example/mcp')

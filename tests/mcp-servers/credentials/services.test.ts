@@ -42,7 +42,10 @@ const kinds = new Map([
 const clock = createFakeClock()
 const db = createDb(env.DB)
 const vault = createVault({
-  ...{ db, clock, kinds, cipher: createCipher([key]) },
+  db,
+  clock,
+  kinds,
+  cipher: createCipher([key]),
   readVariable: () => undefined,
 })
 const put = (server: string, name: string, value: string, more: object = {}) =>
@@ -59,13 +62,20 @@ const put = (server: string, name: string, value: string, more: object = {}) =>
 
 const known = createRecentSecrets()
 const connect = createConnect({
-  ...{ db, vault, known, kinds, isPrivateAllowed: false },
+  db,
+  vault,
+  known,
+  kinds,
+  isPrivateAllowed: false,
   ownAccounts: noOwnAccounts,
 })
 const { hubApi } = createFakeHubApi({ requested: null, allowed: [], denied: [] })
 const open = (server: string, service = server) =>
   connect({
-    ...{ server, service, hub: hubApi, signal: new AbortController().signal },
+    server,
+    service,
+    hub: hubApi,
+    signal: new AbortController().signal,
     owner: null,
     actor: { ...scoutAtWork, postId: null, idempotencyKey: null },
   })
@@ -76,8 +86,11 @@ describe('a service that its server knows', () => {
   test('M5: is used as it is known, with the only credential there is for all', async () => {
     const { connection, scrubber } = await open('forge')
     expect(connection).toMatchObject({
-      ...{ service: 'forge', format: 'json', allowPrivate: false },
-      ...{ hosts: ['api.forge.example'], credential: 'the-key-of-the-forge' },
+      service: 'forge',
+      format: 'json',
+      allowPrivate: false,
+      hosts: ['api.forge.example'],
+      credential: 'the-key-of-the-forge',
       headers: { authorization: 'Bearer the-key-of-the-forge' },
     })
     expect(connection.baseUrl.href).toBe('https://api.forge.example/')
@@ -134,7 +147,10 @@ describe('a credential with parts', () => {
 describe('declaring services of every server', () => {
   beforeAll(() => vault.remove('forge-key'))
   const services = createServices({
-    ...{ db, clock, kinds, canReachPrivate: () => false },
+    db,
+    clock,
+    kinds,
+    canReachPrivate: () => false,
     bindCredentials: vault.bind,
   })
   const declare = (server: string, name: string, body: object) =>
@@ -156,7 +172,8 @@ describe('declaring services of every server', () => {
     }
     await declare('store', 'main', { base_url: 'store://db.example.com:5432/x?mode=read' })
     expect((await open('store', 'main')).connection).toMatchObject({
-      ...{ hosts: ['db.example.com:5432'], credential: null },
+      hosts: ['db.example.com:5432'],
+      credential: null,
     })
   })
 
@@ -203,7 +220,10 @@ describe('declaring services of every server', () => {
     const listed = await services.list('forge')
     expect(listed).toEqual([
       expect.objectContaining({
-        ...{ server: 'forge', name: 'forge', is_built_in: false, updated_by: 'ada' },
+        server: 'forge',
+        name: 'forge',
+        is_built_in: false,
+        updated_by: 'ada',
         headers: { Authorization: 'Bearer {credential}' },
       }),
     ])
@@ -218,7 +238,8 @@ describe('declaring services of every server', () => {
     const body = { base_url: 'https://api.example.com/v1' }
     const put = await asAdmin('PUT', '/services/http/plain', body)
     expect(put).toMatchObject({
-      ...{ status: 200, body: { success: true, server: 'http', name: 'plain' } },
+      status: 200,
+      body: { success: true, server: 'http', name: 'plain' },
     })
     const listed = await asAdmin('GET', '/services')
     expect(listed.body.services).toContainEqual(

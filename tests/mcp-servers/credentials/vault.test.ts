@@ -30,13 +30,22 @@ const db = createDb(env.DB)
 const kinds = toServiceKinds(servers)
 const vaultWith = (...keys: string[]) => {
   const vault = createVault({
-    ...{ db, clock, kinds, cipher: createCipher(keys) },
+    db,
+    clock,
+    kinds,
+    cipher: createCipher(keys),
     readVariable: (name) => (name === 'ROOKERY_SECRET_A' ? 'secret of the worker' : undefined),
   })
   return { ...vault, open: (row: CredentialRow) => vault.open(row, 'https://weather.example') }
 }
 const input = (name: string, value: string) => ({
-  ...{ name, value, server: 'http', service: 'weather', community: null, agent: null, by: 'ada' },
+  name,
+  value,
+  server: 'http',
+  service: 'weather',
+  community: null,
+  agent: null,
+  by: 'ada',
 })
 
 async function mustFind(name: string): Promise<CredentialRow> {
@@ -140,9 +149,16 @@ describe('the API', () => {
     expect(text).not.toContain(ciphertext)
     const { credentials } = listed.body as unknown as { credentials: object[] }
     expect(credentials).toContainEqual({
-      ...{ name: 'api-key', server: 'http', service: 'weather', community: null, agent: null },
-      ...{ source: 'vault', key: 'current', destination: null },
-      ...{ updated_by: 'admin', last_used_at: null },
+      name: 'api-key',
+      server: 'http',
+      service: 'weather',
+      community: null,
+      agent: null,
+      source: 'vault',
+      key: 'current',
+      destination: null,
+      updated_by: 'admin',
+      last_used_at: null,
       updated_at: expect.stringMatching(/^\d{4}-/),
     })
     expect((await asAdmin('GET', '/credentials/api-key')).status).toBe(405)
@@ -216,7 +232,9 @@ describe('which credential is used', () => {
   test("M5: an agent's own before that of all", async () => {
     await declareWithKey('shared', 'shared-key', 'the-key-of-all')
     await asAdmin('PUT', '/credentials/robins-key', {
-      ...{ value: 'robins-own-key-1', service: 'shared', agent: '@robin' },
+      value: 'robins-own-key-1',
+      service: 'shared',
+      agent: '@robin',
     })
     // each sees only its own taken out, and the service tells which it got by its length
     expect(await use(robin.key, 'shared')).toContain('[redacted]')
@@ -228,7 +246,8 @@ describe('which credential is used', () => {
 
   test('M5: one that is bound to another service, agent or community is not lent', async () => {
     await declare('lonely', {
-      ...{ credential: 'lonely-key', headers: { Authorization: '{credential}' } },
+      credential: 'lonely-key',
+      headers: { Authorization: '{credential}' },
     })
     const missing =
       /^Error: The service lonely has no credential lonely-key on this hub\. An admin can add a credential/
@@ -264,7 +283,10 @@ describe('which credential is used', () => {
 describe('a service that is opened for one call', () => {
   const openWith = async (postId: PostId | null, isPrivateAllowed = true, community = 'attic') => {
     const vault = createVault({
-      ...{ db, clock, kinds, cipher: createCipher([newKey]) },
+      db,
+      clock,
+      kinds,
+      cipher: createCipher([newKey]),
       readVariable: () => undefined,
     })
     const bound = { server: 'http', service: 'places', by: 'ada', agent: null }

@@ -21,7 +21,10 @@ function setUp(said: { status: number; body: string; type?: string }, allowed = 
     const declared = deeplServer.services?.builtIn(ask.service)
     const headers = { authorization: `DeepL-Auth-Key ${secret}` }
     const answer = {
-      ...{ status: said.status, text: said.body, bytes: said.body.length, isTruncated: false },
+      status: said.status,
+      text: said.body,
+      bytes: said.body.length,
+      isTruncated: false,
       headers: new Headers({ 'content-type': said.type ?? 'application/json' }),
     }
     const fetch = async (request: ServiceRequest) => {
@@ -37,7 +40,10 @@ function setUp(said: { status: number; body: string; type?: string }, allowed = 
   const gateway = createGateway({
     ...testFileStores,
     hub: createFakeHubApi({ requested: ['deepl:*'], allowed, denied: [] }).hubApi,
-    ...{ memory: fakeMemory, clock: createFakeClock(), servers: [deeplServer], connect },
+    memory: fakeMemory,
+    clock: createFakeClock(),
+    servers: [deeplServer],
+    connect,
   })
   const call = (args: object) =>
     gateway.call(

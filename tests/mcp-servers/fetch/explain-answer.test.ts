@@ -6,7 +6,9 @@ import { AppError } from '../../../src/shared/errors'
 const answer = (text: string) => ({
   status: 400,
   headers: new Headers({ 'content-type': 'text/html' }),
-  ...{ text, bytes: text.length, isTruncated: false },
+  text,
+  bytes: text.length,
+  isTruncated: false,
 })
 const hintsOf = (text: string) => {
   const hints = [toResponseError('weather', answer(text)).hint]

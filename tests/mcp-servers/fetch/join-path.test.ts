@@ -56,8 +56,33 @@ test.each([
 
 test('M13: whatever a path is made of, it is refused or stays below the base URL', () => {
   const piece = fc.constantFrom(
-    ...['.', '..', '%2e', '%2E', '.%2e', '%252e', '%25252e', '/', '%2f', '%252F', '\\', '%5c'],
-    ...['%', '%2', '%zz', '%ff', '%C3', '%00', '%09', '\t', ';', '%3b', 'a', 'v1', '@', ':', '%23'],
+    '.',
+    '..',
+    '%2e',
+    '%2E',
+    '.%2e',
+    '%252e',
+    '%25252e',
+    '/',
+    '%2f',
+    '%252F',
+    '\\',
+    '%5c',
+    '%',
+    '%2',
+    '%zz',
+    '%ff',
+    '%C3',
+    '%00',
+    '%09',
+    '\t',
+    ';',
+    '%3b',
+    'a',
+    'v1',
+    '@',
+    ':',
+    '%23',
   )
   const paths = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''))
   const bases = fc.constantFrom('https://api.example.com/', 'https://api.example.com/v1/tenantA/')

@@ -24,7 +24,11 @@ const hubApi = createHubApi(() => {
 })
 const echo = (name: string, tier: 'read' | 'write' | 'destructive') =>
   defineTool({
-    ...{ name, description: 'Says it again.', tier, isIdempotent: false, doing: 'echoing' },
+    name,
+    description: 'Says it again.',
+    tier,
+    isIdempotent: false,
+    doing: 'echoing',
     input: z.strictObject({ text: z.string() }),
     grant: { shape: 'test:*', of: ({ text }) => `test:${text}` },
     async run({ input }) {
@@ -50,7 +54,11 @@ hub.seen.tools = listKnownTools(servers)
 
 const activationId = '00000000-0000-7000-8000-00000000a001' as ActivationId
 const outside: ToolCaller = {
-  ...{ accountId: finch.id, name: 'finch', kind: 'agent', activationId: null, postId: null },
+  accountId: finch.id,
+  name: 'finch',
+  kind: 'agent',
+  activationId: null,
+  postId: null,
   tiers: ['read', 'write', 'destructive'],
 }
 const atWork: ToolCaller = { ...outside, activationId }
@@ -86,8 +94,17 @@ const askFor = async (result: Awaited<ReturnType<typeof call>>) => {
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
     .bind(
-      ...[id, finch.id, activationId, asked.callId, asked.tool, asked.grant, asked.tier],
-      ...[asked.arguments, asked.argumentsHash, hub.clock.now(), hub.clock.now() + 1_000],
+      id,
+      finch.id,
+      activationId,
+      asked.callId,
+      asked.tool,
+      asked.grant,
+      asked.tier,
+      asked.arguments,
+      asked.argumentsHash,
+      hub.clock.now(),
+      hub.clock.now() + 1_000,
     )
     .run()
   return id
@@ -111,8 +128,12 @@ test('M7: a call that needs a person does not run; the result says what would', 
   expect(result).toMatchObject({
     isError: true,
     approval: {
-      ...{ callId: 'call-x', tool: 'test_write', grant: 'test:a', tier: 'write' },
-      ...{ arguments: '{"text":"a"}', argumentsHash: result.audit.argumentsHash },
+      callId: 'call-x',
+      tool: 'test_write',
+      grant: 'test:a',
+      tier: 'write',
+      arguments: '{"text":"a"}',
+      argumentsHash: result.audit.argumentsHash,
     },
     audit: { decision: 'needs_approval', outcome: null },
   })
@@ -196,7 +217,8 @@ test('M7: an outside caller is asked to come again, and the approvers are asked 
       'Error: This call requires approval (/approvals). Repeat the same call after it is approved.',
     )
     expect({ approval, decision: audit.decision }).toEqual({
-      ...{ approval: null, decision: 'needs_approval' },
+      approval: null,
+      decision: 'needs_approval',
     })
   }
   expect(await approvals()).toMatchObject([{ account_id: finch.id, activation_id: null }])
@@ -239,7 +261,8 @@ test('M7 M8: a call that its rate limit stops keeps its approval, and runs with 
   const limited = { allowed: ['test:*', 'hub:*'], require_approval: ['tier:write'] }
   const rate_limits = [{ tool: 'test_write', per: 'minute', limit: 1 }]
   await hub.call('/agents/finch/grants', {
-    ...{ method: 'PUT', key: adminKey },
+    method: 'PUT',
+    key: adminKey,
     body: { ...limited, rate_limits },
   })
   await call(outside, 'write', 'first')

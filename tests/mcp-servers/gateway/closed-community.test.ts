@@ -46,10 +46,7 @@ test.each([
 
 test.each([
   ['posts there', 'hub_create_post', post('m/Cellar')],
-  [
-    ...['comments in its thread', 'hub_create_comment'],
-    { post_id: scoutAtWork.postId, content: 'x' },
-  ],
+  ['comments in its thread', 'hub_create_comment', { post_id: scoutAtWork.postId, content: 'x' }],
   ['saves a file of its own', 'workspace_write_file', { path: 'a.txt', content: 'x' }],
   ['reads', 'hub_search', { query: 'quinces' }],
 ] as [string, string, object][])(

@@ -248,12 +248,20 @@ test('T20: a standing rule for one tier covers no call of another, of the same t
   const name = 'db_execute'
   const grant = 'db:main'
   const rule: StandingRule = {
-    ...{ id: 'rule', tool: name, grant, tier: 'write', arguments: [], toolHash: 'hash' },
-    ...{ community: null, by: 'ada', endsAt: 1 },
+    id: 'rule',
+    tool: name,
+    grant,
+    tier: 'write',
+    arguments: [],
+    toolHash: 'hash',
+    community: null,
+    by: 'ada',
+    endsAt: 1,
   }
   const policy: CallPolicy = {
     ...policyOf(null, ['db:*']),
-    ...{ requireApproval: [`tool:${name}`], rateLimits: [] },
+    requireApproval: [`tool:${name}`],
+    rateLimits: [],
   }
   const caller = { accountId: 'scout' as AccountId, name: 'scout', kind: 'agent' as const }
   const ruleFor = (tier: Tier) =>

@@ -17,7 +17,11 @@ import { testFileStores } from '../../support/file-stores'
 
 const createLook = (name: string, times: number) =>
   defineTool({
-    ...{ name, description: 'Looks.', tier: 'read', isIdempotent: true, doing: 'looking' },
+    name,
+    description: 'Looks.',
+    tier: 'read',
+    isIdempotent: true,
+    doing: 'looking',
     input: z.strictObject({}),
     grant: 'desk:read',
     service: () => 'desk',
@@ -33,7 +37,8 @@ const desk = {
   tools: [createLook('look', 1), createLook('look_long', 20_000)],
 }
 const people = ['mira', 'tomas', 'ada'].map((name) => ({
-  ...{ id: `account-${name}` as AccountId, name },
+  id: `account-${name}` as AccountId,
+  name,
   role: name === 'ada' ? ('admin' as const) : ('member' as const),
 }))
 
@@ -60,8 +65,12 @@ async function callUnder(
     },
   }
   const gateway = createGateway({
-    ...{ ...testFileStores, hub, memory: fakeMemory, connect },
-    ...{ clock: createFakeClock(), servers: [desk, resultsServer] },
+    ...testFileStores,
+    hub,
+    memory: fakeMemory,
+    connect,
+    clock: createFakeClock(),
+    servers: [desk, resultsServer],
   })
   const call = { callId: 'call-1', tool, arguments: '{}' }
   const { signal } = new AbortController()
@@ -97,7 +106,9 @@ test('C6: a call uses the account of the only requester, or none, whatever the p
 test('C6: a call as requester never falls back to a credential of the hub', async () => {
   for (const requesters of [[], people, [{ name: 'mira', role: 'member' as const }]]) {
     const { owners, result } = await callUnder({
-      ...{ allowed: ['desk:*'], asRequester: ['desk:*'], requesters },
+      allowed: ['desk:*'],
+      asRequester: ['desk:*'],
+      requesters,
     })
     expect(owners).toEqual([])
     expect(result.text).toContain('there is not exactly one')

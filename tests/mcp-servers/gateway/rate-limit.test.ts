@@ -27,7 +27,11 @@ const gateway = createGateway({
   servers,
 })
 const outside: ToolCaller = {
-  ...{ accountId: finch.id, name: 'finch', kind: 'agent', activationId: null, postId: null },
+  accountId: finch.id,
+  name: 'finch',
+  kind: 'agent',
+  activationId: null,
+  postId: null,
   tiers: ['read', 'write', 'destructive'],
 }
 const atWork = (postId: string): ToolCaller => ({

@@ -17,13 +17,11 @@ const longServer = {
   description: 'Long results.',
   tools: [
     defineTool({
-      ...{
-        name: 'look',
-        description: 'Looks.',
-        tier: 'read',
-        isIdempotent: true,
-        doing: 'looking',
-      },
+      name: 'look',
+      description: 'Looks.',
+      tier: 'read',
+      isIdempotent: true,
+      doing: 'looking',
       input: z.strictObject({ chars: z.int() }),
       grant: 'hub:read',
       run: async ({ input }) => 'x'.repeat(input.chars),
@@ -36,7 +34,10 @@ function setUp() {
   const hub = { ...hubApi }
   const memory = { ...fakeMemory }
   const gateway = createGateway({
-    ...{ ...testFileStores, hub, memory, clock: createFakeClock() },
+    ...testFileStores,
+    hub,
+    memory,
+    clock: createFakeClock(),
     servers: [hubServer, memoryServer, longServer],
   })
   const call = (tool: string, args: object) =>

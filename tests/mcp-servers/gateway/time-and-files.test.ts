@@ -11,16 +11,20 @@ import { testFileStores } from '../../support/file-stores'
 
 test('M1: the operator sets the time of calls whose tool states none', async () => {
   const tool = defineTool({
-    ...{ name: 'wait', description: 'Waits.', input: z.strictObject({}), tier: 'read' },
-    ...{
-      grant: 'test:wait',
-      isIdempotent: true,
-      doing: 'waiting',
-      run: () => new Promise(() => {}),
-    },
+    name: 'wait',
+    description: 'Waits.',
+    input: z.strictObject({}),
+    tier: 'read',
+    grant: 'test:wait',
+    isIdempotent: true,
+    doing: 'waiting',
+    run: () => new Promise(() => {}),
   })
   const gateway = createGateway({
-    ...{ ...testFileStores, memory: fakeMemory, clock: createFakeClock(), toolTimeoutMs: 30 },
+    ...testFileStores,
+    memory: fakeMemory,
+    clock: createFakeClock(),
+    toolTimeoutMs: 30,
     hub: createFakeHubApi({ requested: ['test:*'], allowed: ['test:*'], denied: [] }).hubApi,
     servers: [{ name: 'test', description: 'For tests.', tools: [tool] }],
   })
@@ -32,7 +36,10 @@ test('M1: the operator sets the time of calls whose tool states none', async () 
 test('L13: what an agent stores in its workspace is measured if it may use it', async () => {
   const caller = { ...scoutAtWork, accountId: 'acc-keeper' as AccountId }
   const gateway = createGateway({
-    ...{ ...testFileStores, memory: fakeMemory, clock: createFakeClock(), servers },
+    ...testFileStores,
+    memory: fakeMemory,
+    clock: createFakeClock(),
+    servers,
     hub: createFakeHubApi({ requested: [], allowed: [], denied: [] }).hubApi,
   })
   const policy = (grant: string) => ({ requested: [grant], allowed: [grant], denied: [] })

@@ -46,7 +46,9 @@ const stream =
   }
 
 const tool = {
-  ...{ name: 'find', description: 'Finds.', inputSchema: { type: 'object', properties: {} } },
+  name: 'find',
+  description: 'Finds.',
+  inputSchema: { type: 'object', properties: {} },
 }
 
 async function callBinding(answer: () => Response, env: Record<string, string> = {}) {
@@ -80,7 +82,9 @@ test('a hub with the binding uses it as the default, without a key', async () =>
   expect(id).toBe('workers-ai/@cf/zai-org/glm-4.7-flash')
   const states = listProviders(settingsSchema.parse({}), connections)
   expect(states.find(({ provider }) => provider === 'workers-ai')).toMatchObject({
-    ...{ source: 'binding', isReady: true, baseUrl: null },
+    source: 'binding',
+    isReady: true,
+    baseUrl: null,
   })
   expect(result).toMatchObject({
     ok: true,

@@ -21,8 +21,14 @@ const names: Record<string, string> = {
 }
 
 const connect = (url: string): ModelConnection => ({
-  ...{ provider: 'openai-compatible', baseUrl: url, hasKey: false, keyProblem: null },
-  ...{ defaultModel: null, listed: [], prices: {}, revision: 'one' },
+  provider: 'openai-compatible',
+  baseUrl: url,
+  hasKey: false,
+  keyProblem: null,
+  defaultModel: null,
+  listed: [],
+  prices: {},
+  revision: 'one',
   sealed: { credential: null, headers: {}, allowHttp: true, allowPrivate: true, isBuiltIn: false },
 })
 
@@ -33,7 +39,9 @@ async function tryUrl(url: string, canReachPrivate: typeof deployed, answer = ne
   const problems = findServiceProblems({ base_url: url, ...declared }, kind, canReachPrivate)
   const sent = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => answer)
   const access = createModelAccess({
-    ...{ vault: { read: async () => '' }, known: createRecentSecrets(), canReachPrivate },
+    vault: { read: async () => '' },
+    known: createRecentSecrets(),
+    canReachPrivate,
     resolve: async (hostname) => [names[hostname] ?? hostname.replace(/[[\]]/g, '')],
   })
   const status = await access

@@ -12,8 +12,13 @@ const create = (fields: Record<string, string> = {}) =>
   createMailSender({ settings: toSettings(fields), vaultKeys })
 
 const toMessage = (to: string, fields: Partial<MailMessage> = {}): MailMessage => ({
-  ...{ id: crypto.randomUUID(), to, subject: 'A subject', text: 'Text\n', html: '<p>Text</p>\n' },
-  ...{ unsubscribeUrl: null, ...fields },
+  id: crypto.randomUUID(),
+  to,
+  subject: 'A subject',
+  text: 'Text\n',
+  html: '<p>Text</p>\n',
+  unsubscribeUrl: null,
+  ...fields,
 })
 const newAddress = (how = 'ana') => `${how}+${crypto.randomUUID().slice(0, 8)}@mail.test`
 const never = () => false
@@ -25,7 +30,9 @@ describe('O4: mail by SMTP', () => {
     const to = newAddress()
     const unsubscribeUrl = 'https://hub.test/mail/unsubscribe?account=1&token=2'
     const message = toMessage(to, {
-      ...{ subject: 'Grüße 🍑', text: 'Grüße\n.\nfrom here\n', unsubscribeUrl },
+      subject: 'Grüße 🍑',
+      text: 'Grüße\n.\nfrom here\n',
+      unsubscribeUrl,
     })
     expect(await create().send([message, message], never)).toMatchObject([
       { kind: 'sent' },
@@ -144,8 +151,11 @@ describe('O4: mail by the HTTP API of a service', () => {
         url: 'https://api.postmarkapp.com/email',
         headers: { 'x-postmark-server-token': 'a-token' },
         body: {
-          ...{ From: '"Rookery" <hub@hub.example>', To: 'ana@mail.test', Subject: 'A subject' },
-          ...{ TrackOpens: false, TrackLinks: 'None' },
+          From: '"Rookery" <hub@hub.example>',
+          To: 'ana@mail.test',
+          Subject: 'A subject',
+          TrackOpens: false,
+          TrackLinks: 'None',
           Headers: expect.arrayContaining([
             { Name: 'List-Unsubscribe', Value: '<https://hub.test/u>' },
             { Name: 'Message-ID', Value: `<${message.id}@hub.example>` },

@@ -86,8 +86,12 @@ async function setUp(toolRestrictions: Restrictions, of: Partial<ActivationClaim
   hub.hubApi.findActivation = async (id) =>
     id === claim.activationId && state.isRunning
       ? {
-          ...{ ...running, ...state.run, id: state.holder, runAttempt: state.runAttempt },
-          ...{ postId: scoutAtWork.postId, closed: null },
+          ...running,
+          ...state.run,
+          id: state.holder,
+          runAttempt: state.runAttempt,
+          postId: scoutAtWork.postId,
+          closed: null,
         }
       : null
   const clock = createFakeClock()
@@ -195,7 +199,8 @@ test("M11: a token is worth nothing once its activation is over, is another agen
 test('X3: a token of a run ends with its attempt, and one of the admin route opens tools alone', async () => {
   const all = ['mcp', 'models', 'git'] as const
   const { state, post, connect, listed, ...run } = await setUp(nothing, {
-    ...{ audience: all, attempt: 2 },
+    audience: all,
+    attempt: 2,
   })
   const find = (token: string, audience: (typeof all)[number]) =>
     findTokenActivation({ hub: run.hubApi, tokens: run.tokens }, token, audience, run.clock.now())
@@ -258,14 +263,12 @@ test('X6 X13: each call of a program is on record before it runs and after it, a
   expect((await client.callTool(search)).isError).toBe(false)
   const [id, call, attempt] = recorder.begun[0] ?? []
   expect([id, call, attempt]).toMatchObject([
-    ...[
-      claim.activationId,
-      { tool: 'hub_search', arguments: '{"query":"keys"}', isWrite: false },
-      3,
-    ],
+    claim.activationId,
+    { tool: 'hub_search', arguments: '{"query":"keys"}', isWrite: false },
+    3,
   ])
   expect(recorder.ended).toMatchObject([
-    ...[[claim.activationId, call?.callId, { isError: false, decision: 'allowed' }]],
+    [claim.activationId, call?.callId, { isError: false, decision: 'allowed' }],
   ])
   const ran = calls.length
   const write = { name: 'hub_create_post', arguments: { community: 'general', title: 'T' } }

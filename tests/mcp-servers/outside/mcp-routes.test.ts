@@ -43,7 +43,11 @@ test('M4: a client sees and calls only what policy allows, decided anew each tim
   expect(calls.some(({ method }) => method === 'createPost')).toBe(false)
   policy.allowed = ['hub:write']
   expect(await names()).toEqual([
-    ...['hub_ask', 'hub_create_comment', 'hub_create_post', 'hub_send_dm', 'hub_vote'],
+    'hub_ask',
+    'hub_create_comment',
+    'hub_create_post',
+    'hub_send_dm',
+    'hub_vote',
   ])
   expect((await client.callTool(write)).isError).toBe(false)
 })

@@ -23,7 +23,9 @@ test('M11: batches are for the version that has them', async () => {
 })
 
 const callOf = (tool: string, args: object = {}, id: number | null = 1) => ({
-  ...{ jsonrpc: '2.0', method: 'tools/call', params: { name: `hub_${tool}`, arguments: args } },
+  jsonrpc: '2.0',
+  method: 'tools/call',
+  params: { name: `hub_${tool}`, arguments: args },
   ...(id !== null && { id }),
 })
 const feed = callOf('get_feed')
@@ -105,7 +107,10 @@ test('M11: the version is negotiated: the one asked for when it is known, else t
   expect(newest.protocolVersion).toBe('2025-11-25')
   // Lists are not watched, so no notification of a change is promised.
   expect(newest.capabilities).toEqual({
-    ...{ tools: {}, resources: { subscribe: true }, prompts: {}, completions: {} },
+    tools: {},
+    resources: { subscribe: true },
+    prompts: {},
+    completions: {},
   })
 })
 
@@ -156,11 +161,15 @@ function createSlowServer() {
 }
 
 const waitCall = (id: number) => ({
-  ...{ jsonrpc: '2.0', id, method: 'tools/call' },
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
   params: { name: 'slow_wait', arguments: { forEver: true } },
 })
 const cancelCall = (requestId: unknown) => ({
-  ...{ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } },
+  jsonrpc: '2.0',
+  method: 'notifications/cancelled',
+  params: { requestId },
 })
 
 test('M11: a tool says how far it is, and the answer comes last', async () => {

@@ -11,7 +11,11 @@ afterEach(() => {
 const call = { callId: 'c1', tool: 'hub_read', arguments: '{}' }
 const audit = { ...call, grant: 'hub:read', argumentsHash: '', decision: 'allowed', outcome: 'ok' }
 const result: ToolResult = {
-  ...{ callId: 'c1', text: 'what it read', isError: false, approval: null, durationMs: 1 },
+  callId: 'c1',
+  text: 'what it read',
+  isError: false,
+  approval: null,
+  durationMs: 1,
   audit: { ...audit, durationMs: 1, resultBytes: 4, at: 1 } as ToolResult['audit'],
 }
 
@@ -21,8 +25,12 @@ async function play(marks: Partial<ToolResult>, endsLost: number) {
   vi.spyOn(scheduler, 'wait').mockImplementation(async (ms) => void waits.push(ms))
   let ends = 0
   const caller = {
-    ...{ accountId: 'scout' as AccountId, name: 'scout', kind: 'agent' as const, postId: null },
-    ...{ activationId: 'run' as ActivationId, runAttempt: 1 },
+    accountId: 'scout' as AccountId,
+    name: 'scout',
+    kind: 'agent' as const,
+    postId: null,
+    activationId: 'run' as ActivationId,
+    runAttempt: 1,
   }
   const findRecorder = () => ({
     beginCall: async () => ({ kind: 'run' as const }),
@@ -60,8 +68,12 @@ test('X13: a result that anyone may see is returned without a record, and the ca
 })
 
 const approval = {
-  ...{ callId: 'c1', tool: 'hub_read', grant: 'hub:read', tier: 'read' as const },
-  ...{ arguments: '{}', argumentsHash: '' },
+  callId: 'c1',
+  tool: 'hub_read',
+  grant: 'hub:read',
+  tier: 'read' as const,
+  arguments: '{}',
+  argumentsHash: '',
 }
 
 test.each<[string, number, number, string, boolean?]>([
@@ -95,8 +107,12 @@ test.each<[string, number, number, string, boolean?]>([
     const end = await runRecorded(
       {
         caller: {
-          ...{ accountId: 'scout' as AccountId, name: 'scout', kind: 'agent', postId: null },
-          ...{ activationId: 'run' as ActivationId, runAttempt: 1 },
+          accountId: 'scout' as AccountId,
+          name: 'scout',
+          kind: 'agent',
+          postId: null,
+          activationId: 'run' as ActivationId,
+          runAttempt: 1,
         },
         findRecorder: () => recorder,
         gateway: { canWrite: () => true, call: async () => (mayRun ? result : waiting) } as never,

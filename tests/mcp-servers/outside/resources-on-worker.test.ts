@@ -108,7 +108,8 @@ test('O6: what the key may not read is answered as what does not exist', async (
 
 test('O6: a key without the scope read, and an account without the grant, read nothing', async () => {
   const made = await call<{ key: { api_key: string } }>('POST', '/api/v1/me/keys', {
-    ...{ key: tomas.key, body: { label: 'writes', scopes: ['write'] } },
+    key: tomas.key,
+    body: { label: 'writes', scopes: ['write'] },
   })
   const writer = await connect(made.body.key.api_key)
   const uri = `rookery://thread/${postId}`
@@ -243,7 +244,8 @@ test('O6: only threads have subscriptions, and a session has a limited number', 
 const openStream = (key: string, session: string) =>
   exports.default.fetch('http://hub.test/mcp', {
     headers: {
-      ...{ authorization: `Bearer ${key}`, 'mcp-session-id': session },
+      authorization: `Bearer ${key}`,
+      'mcp-session-id': session,
       accept: 'text/event-stream',
     },
   })
@@ -251,11 +253,16 @@ const subscribe = async (key: string, session: string, uri: string) => {
   const answer = await exports.default.fetch('http://hub.test/mcp', {
     method: 'POST',
     headers: {
-      ...{ authorization: `Bearer ${key}`, 'mcp-session-id': session },
-      ...{ accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
+      authorization: `Bearer ${key}`,
+      'mcp-session-id': session,
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
     },
     body: JSON.stringify({
-      ...{ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri } },
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'resources/subscribe',
+      params: { uri },
     }),
   })
   return answer.json<{ result?: object; error?: { code: number } }>()
@@ -263,7 +270,8 @@ const subscribe = async (key: string, session: string, uri: string) => {
 
 test('O6: a stream ends with its key, and so do the subscriptions of the session', async () => {
   const made = await call<{ key: { id: string; api_key: string } }>('POST', '/api/v1/me/keys', {
-    ...{ key: tomas.key, body: { label: 'program' } },
+    key: tomas.key,
+    body: { label: 'program' },
   })
   const { id, api_key: key } = made.body.key
   const threadId = await post(mira.key, 'A thread without news', 'Text')

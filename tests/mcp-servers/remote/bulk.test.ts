@@ -47,9 +47,11 @@ beforeAll(async () => {
   for (let index = 0; index < serverCount; index++) {
     await offer(nameOf(index), 'First')
     const { status } = await asAdmin('POST', '/remote-servers', {
-      ...{ name: nameOf(index), description: `The shop ${index}.` },
+      name: nameOf(index),
+      description: `The shop ${index}.`,
       base_url: `${externalUrls.mcp}/hostile/${nameOf(index)}`,
-      ...{ allow_http: true, allow_private: true },
+      allow_http: true,
+      allow_private: true,
     })
     expect(status).toBe(200)
   }
@@ -166,8 +168,11 @@ describe('adding a server', () => {
     [
       'everything at once',
       {
-        ...{ name: 'hub', base_url: 'http://ada:secret@localhost/mcp?a=1', credential: 'key' },
-        ...{ hosts: ['10.0.0.1', 'https://x.org/a'], headers: { host: 'x', cookie: 'a=b' } },
+        name: 'hub',
+        base_url: 'http://ada:secret@localhost/mcp?a=1',
+        credential: 'key',
+        hosts: ['10.0.0.1', 'https://x.org/a'],
+        headers: { host: 'x', cookie: 'a=b' },
       },
       [
         ['name', 'built-in'],
@@ -186,7 +191,8 @@ describe('adding a server', () => {
     'M13: what is wrong with %s is answered together, with what allows it',
     async (_what, more, expected) => {
       const { status, body } = await asAdmin('POST', '/remote-servers', {
-        ...{ name: 'fine', ...base },
+        name: 'fine',
+        ...base,
         ...more,
       })
       expect(status).toBe(400)

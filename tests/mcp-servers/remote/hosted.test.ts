@@ -241,7 +241,9 @@ function createSlowCatalogue() {
   }
   const slow = { prepare: (sql: string) => env.DB.prepare(sql), batch } as unknown as D1Database
   const catalogue = createCatalogue({
-    ...{ db: { ...createDb(env.DB), d1: slow }, clock: systemClock, cipher: createCipher([]) },
+    db: { ...createDb(env.DB), d1: slow },
+    clock: systemClock,
+    cipher: createCipher([]),
   })
   const toolsOf = (server: string) =>
     catalogue.servers().find(({ name }) => name === server)?.tools.length

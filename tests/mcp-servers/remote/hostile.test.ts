@@ -46,7 +46,8 @@ describe('a server that misbehaves', () => {
       service: 'odd',
     })
     const { remote } = await add('odd', `${externalUrls.mcp}/hostile/odd`, {
-      ...{ credential: 'odd-key', headers },
+      credential: 'odd-key',
+      headers,
     })
     expect(remote.failure).toBeNull()
     await mapEcho('odd')
@@ -104,7 +105,8 @@ describe('a server that misbehaves', () => {
   it('M12: a tool whose schema is nested too deep to be shown is not offered', async () => {
     const nest = (levels: number): object => (levels === 0 ? {} : { items: nest(levels - 1) })
     const deep = (name: string, levels: number) => ({
-      ...{ ...echo, name },
+      ...echo,
+      name,
       inputSchema: { type: 'object', properties: { list: nest(levels) } },
     })
     await setBehavior('odd', { tools: [deep('shallow', 20), deep('deep', 40), echo] })

@@ -35,7 +35,9 @@ beforeAll(async () => {
   expect(before).toContain('requires an account')
   expect(after.failure).toBeNull()
   expect(after.tools.map(({ tool }) => tool).toSorted()).toEqual([
-    ...['desk_leak', 'desk_secret', 'desk_whoami'],
+    'desk_leak',
+    'desk_secret',
+    'desk_whoami',
   ])
 })
 beforeEach(async () => {
@@ -138,7 +140,8 @@ describe('a person whose run needs their own account', () => {
     }
     const [asked] = await listApprovals(adminKey)
     await call('POST', `/api/v1/approvals/${asked?.id}/decide`, {
-      ...{ key: adminKey, body: { decision: 'approve' } },
+      key: adminKey,
+      body: { decision: 'approve' },
     })
     await waitForReply(postId, 'careful')
     expect((await countEvents('desk')).calls).toEqual(['mira'])
@@ -293,7 +296,10 @@ it('C6: deleting a server ends what people connected there, here and at the serv
   await listEvents('shelf')
   expect((await api('DELETE', '/shelf')).status).toBe(200)
   expect((await countEvents('shelf')).revoked.toSorted()).toEqual([
-    ...['access_token mira', 'access_token root', 'refresh_token mira', 'refresh_token root'],
+    'access_token mira',
+    'access_token root',
+    'refresh_token mira',
+    'refresh_token root',
   ])
   expect(
     await env.DB.prepare(`SELECT 1 FROM connected_accounts WHERE service = 'shelf'`).first(),

@@ -102,14 +102,23 @@ it('M12: of many tools that changed in many lines, both versions are shown as a 
 
 const tags = '\u{E0073}\u{E0065}\u{E006E}\u{E0064}'
 const rowWith = (inputSchema: object): RemoteToolRow => ({
-  ...{ server: 'acme', name: 'sum', wireName: 'sum', pinnedHash: 'hash' },
+  server: 'acme',
+  name: 'sum',
+  wireName: 'sum',
+  pinnedHash: 'hash',
   pinned: { description: 'Adds.', inputSchema: { ...inputSchema }, annotations: null },
-  ...{ offered: null, offeredHash: null, grant: 'acme:read', tier: 'read' },
-  ...{ updatedAt: 0, updatedBy: 'ada' },
+  offered: null,
+  offeredHash: null,
+  grant: 'acme:read',
+  tier: 'read',
+  updatedAt: 0,
+  updatedBy: 'ada',
 })
 const present = presentTool
 const listing = {
-  ...{ isDue: () => false, note: async () => undefined, timeoutMs: 60_000 },
+  isDue: () => false,
+  note: async () => undefined,
+  timeoutMs: 60_000,
   sessions: { use: async () => Promise.reject(new Error('No call is made.')) },
 }
 
@@ -168,7 +177,10 @@ const listed = [
   const pinned = { ...row.pinned, description, annotations: annotations ?? null }
   const isChanged = offered !== undefined
   return {
-    ...{ ...row, name, wireName: name, pinned },
+    ...row,
+    name,
+    wireName: name,
+    pinned,
     grant: grant ?? (isChanged ? 'acme:read' : null),
     offered: offered ? { ...pinned, description: offered, annotations: { readOnlyHint } } : null,
     offeredHash: isChanged ? offered && 'other' : null,

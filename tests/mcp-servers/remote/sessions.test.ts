@@ -90,7 +90,10 @@ describe('the session of a run', () => {
     const sent = await takeUntilEnd()
     expect(listWhat(sent)).toEqual([
       ...opening,
-      ...['tools/call set', 'tools/call get', 'tools/call get', 'DELETE'],
+      'tools/call set',
+      'tools/call get',
+      'tools/call get',
+      'DELETE',
     ])
     expect(new Set(sent.slice(1).map(({ session }) => session)).size).toBe(1)
     expect(await setSessions('shelf')).toBe(0)
@@ -171,7 +174,9 @@ describe('the session of a run', () => {
       expect(listWhat(sent).slice(-7)).toEqual([
         'tools/call get',
         ...opening,
-        ...['tools/call get', 'tools/call get', 'DELETE'],
+        'tools/call get',
+        'tools/call get',
+        'DELETE',
       ])
     },
   )
@@ -215,8 +220,12 @@ it('M12: a call outside of a run has a session of its own', async () => {
   expect(textOf(await client.callTool(toCall('set', { value: 1 })))).toBe('kept')
   expect(textOf(await client.callTool(toCall('get')))).toBe('holds nothing')
   expect(listWhat(await takeSent('shelf'))).toEqual([
-    ...[...opening, 'tools/call set', 'DELETE'],
-    ...[...opening, 'tools/call get', 'DELETE'],
+    ...opening,
+    'tools/call set',
+    'DELETE',
+    ...opening,
+    'tools/call get',
+    'DELETE',
   ])
 })
 
@@ -248,7 +257,8 @@ describe('the store of sessions', () => {
       const ask = { server: 'remote', service: 'shelf', actor, owner: null, signal }
       const { connection } = await open(ask)
       const at = {
-        ...{ ...connection, owner: (owner || null) as AccountId | null },
+        ...connection,
+        owner: (owner || null) as AccountId | null,
         ...(baseUrl !== undefined && { baseUrl: new URL(baseUrl) }),
       }
       const call = { runId: runId as ActivationId, link: { connection: at, signal }, actor }

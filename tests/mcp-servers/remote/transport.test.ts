@@ -79,7 +79,10 @@ describe('a stream of events', () => {
       expect(await setSessions('desk')).toBe(0)
       const sent = await takeSent('desk')
       expect(sent.map(({ what }) => what)).toEqual([
-        ...['initialize', 'notifications/initialized', 'GET', 'tools/call ask'],
+        'initialize',
+        'notifications/initialized',
+        'GET',
+        'tools/call ask',
         ...Array.from({ length: 5 }, () => 'response'),
         'DELETE',
       ])
@@ -120,7 +123,9 @@ it('M12: the id of a session reaches nobody who reads a result', async () => {
 
 describe('the list of a server', () => {
   const toTool = (name: string, more: object = {}) => ({
-    ...{ name, description: `The tool ${name}.`, inputSchema: { type: 'object' } },
+    name,
+    description: `The tool ${name}.`,
+    inputSchema: { type: 'object' },
     ...more,
   })
   const list = (tools: unknown[], more: object = {}) => ({ list: { tools, ...more } })
@@ -277,7 +282,8 @@ it('L28 M12: a client of the hub passes on large numbers as it wrote them', asyn
   const answer = await exports.default.fetch('https://hub.test/mcp', {
     method: 'POST',
     headers: {
-      ...{ authorization: `Bearer ${wren.key}`, 'content-type': 'application/json' },
+      authorization: `Bearer ${wren.key}`,
+      'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
     },
     body,

@@ -16,7 +16,9 @@ import { setUpTools } from '../../support/set-up-tools'
 
 /** Wide patterns give nothing here, so each resource is named. */
 const grants = [
-  ...['aws:s3:read:artifacts', 'aws:s3:write:artifacts', 'aws:s3:read:nothing-here'],
+  'aws:s3:read:artifacts',
+  'aws:s3:write:artifacts',
+  'aws:s3:read:nothing-here',
   ...['double', 'broken', 'long', 'busy', 'leak', 'nowhere'].map(
     (name) => `aws:lambda:invoke:${name}`,
   ),
@@ -52,7 +54,8 @@ describe('S3, on a server that checks signatures', () => {
       expect(put).toMatchObject({ key, etag: expect.stringMatching(/[0-9a-f]{32}/) })
       const { objects } = await s3.ask('s3_list', { bucket, prefix: key.slice(0, 1) })
       expect(objects).toContainEqual({
-        ...{ key, size: new TextEncoder().encode(content).length },
+        key,
+        size: new TextEncoder().encode(content).length,
         modified_at: expect.stringMatching(/^\d{4}-/),
       })
       const got = await s3.ask('s3_get', { bucket, key })
@@ -182,7 +185,10 @@ describe('Lambda and the Parameter Store, on a peer that works out signatures it
 
   test('M1, M6: a parameter is read, and a secret one stays secret', async () => {
     expect(await peer.ask('ssm_get', { path: '/shop/prod/url' })).toEqual({
-      ...{ path: '/shop/prod/url', type: 'String', value: 'https://shop.example.com', version: 3 },
+      path: '/shop/prod/url',
+      type: 'String',
+      value: 'https://shop.example.com',
+      version: 3,
       modified_at: '2023-11-14T22:13:20.500Z',
     })
     const secret = await peer.ask('ssm_get', { path: '/shop/prod/key' })
@@ -210,7 +216,8 @@ test('M13: without an address of its own, each service is asked in its region an
     const { fetch } = opened.connection
     const connection = {
       ...opened.connection,
-      ...{ baseUrl: new URL(awsUrl), credential: awsCredential },
+      baseUrl: new URL(awsUrl),
+      credential: awsCredential,
       fetch: async (request: Parameters<typeof fetch>[0]) => {
         urls.push(request.url.href)
         return fetch(request)
@@ -245,6 +252,8 @@ test('M5: a credential is an access key as JSON, and each part of it is a secret
   }
   const whole = JSON.stringify({ ...awsKey, session_token: 'a-token-0123' })
   expect(secretParts(whole)).toEqual([
-    ...[awsKey.secret_access_key, 'a-token-0123', awsKey.access_key_id],
+    awsKey.secret_access_key,
+    'a-token-0123',
+    awsKey.access_key_id,
   ])
 })

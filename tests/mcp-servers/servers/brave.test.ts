@@ -39,8 +39,14 @@ test('M1, M10: the web is searched, and pages come with plain passages and addre
   const { search } = new URL(String(sent.mock.calls[0]?.[0]))
   sent.mockRestore()
   expect(Object.fromEntries(new URLSearchParams(search))).toEqual({
-    ...{ q: 'tin & lead', count: '3', offset: '1', freshness: 'pw', country: 'DE' },
-    ...{ search_lang: 'de', text_decorations: 'false', result_filter: 'web' },
+    q: 'tin & lead',
+    count: '3',
+    offset: '1',
+    freshness: 'pw',
+    country: 'DE',
+    search_lang: 'de',
+    text_decorations: 'false',
+    result_filter: 'web',
   })
 })
 

@@ -11,19 +11,28 @@ describe('what a model gets of GitHub', () => {
     expect(reachable).toEqual({
       repos: [
         {
-          ...{ name: 'acme/tools', description: 'What we work with.', private: true },
-          ...{ default_branch: 'main', language: 'TypeScript', open_issues: 3 },
-          ...{ pushed_at: '2026-11-20T09:00:00Z', url: 'https://github.com/acme/tools' },
+          name: 'acme/tools',
+          description: 'What we work with.',
+          private: true,
+          default_branch: 'main',
+          language: 'TypeScript',
+          open_issues: 3,
+          pushed_at: '2026-11-20T09:00:00Z',
+          url: 'https://github.com/acme/tools',
         },
       ],
-      ...{ page: 1, has_more: true },
+      page: 1,
+      has_more: true,
     })
     expect((await answer('github_list_repos', { owner: 'acme' })).has_more).toBe(false)
     const { repos } = await answer('github_list_repos', { owner: 'ada' })
     expect(repos).toMatchObject([{ name: 'ada/notes', private: false }])
     const { log } = await state()
     expect(log.map(({ path }) => path.replace(/\?.*/, ''))).toEqual([
-      ...['/user/repos', '/orgs/acme/repos', '/orgs/ada/repos', '/users/ada/repos'],
+      '/user/repos',
+      '/orgs/acme/repos',
+      '/orgs/ada/repos',
+      '/users/ada/repos',
     ])
     expect(log[0]).toMatchObject({ authorization: `Bearer ${token}`, version: github.apiVersion })
     expect(log[0]?.path).toBe('/user/repos?page=1&per_page=1&sort=pushed')
@@ -41,10 +50,14 @@ describe('what a model gets of GitHub', () => {
     expect(last.text.length).toBe(20_000)
     expect(last.next_offset).toBeUndefined()
     expect(await ask('get_file', { path: 'logo.png' })).toMatchObject({
-      ...{ size: 7, text: null, note: 'The file is not text.' },
+      size: 7,
+      text: null,
+      note: 'The file is not text.',
     })
     expect((await ask('get_file', { path: '' })).entries).toContainEqual({
-      ...{ name: 'README.md', type: 'file', size: 9 },
+      name: 'README.md',
+      type: 'file',
+      size: 9,
     })
     const { log } = await state()
     expect(log[0]?.path).toBe('/repos/acme/tools/contents/README.md?ref=main')
@@ -89,12 +102,14 @@ describe('what a model gets of GitHub', () => {
       total_count: 41,
       files: [
         {
-          ...{ repo: 'acme/tools', path: 'src/retry.ts' },
+          repo: 'acme/tools',
+          path: 'src/retry.ts',
           url: 'https://github.com/acme/tools/blob/main/src/retry.ts',
           passages: ['found retry repo:acme/tools'],
         },
       ],
-      ...{ page: 2, has_more: true },
+      page: 2,
+      has_more: true,
     })
     expect((await state()).log[0]?.path).toContain('q=retry%20repo%3Aacme%2Ftools')
   })
@@ -112,9 +127,15 @@ describe('what a model gets of GitHub', () => {
     expect(listed).toMatchObject({ issues: [{ number: 2 }], page: 1, has_more: true })
     const one = (await ask('list_issues', { page: 2, per_page: 2 })).issues[0]
     expect(one).toEqual({
-      ...{ number: 1, title: 'One', state: 'open', author: 'rookery-bot', labels: ['bug'] },
-      ...{ comments: 0, url: 'https://github.com/acme/tools/issues/1' },
-      ...{ created_at: '2026-11-20T09:00:00Z', updated_at: '2026-11-20T09:00:00Z' },
+      number: 1,
+      title: 'One',
+      state: 'open',
+      author: 'rookery-bot',
+      labels: ['bug'],
+      comments: 0,
+      url: 'https://github.com/acme/tools/issues/1',
+      created_at: '2026-11-20T09:00:00Z',
+      updated_at: '2026-11-20T09:00:00Z',
     })
     const whole = await ask('get_issue', { number: 2 })
     expect(whole.body.length).toBe(github.bodyCharsMax + 1)
@@ -133,9 +154,15 @@ describe('what a model gets of GitHub', () => {
     expect(has_more).toBe(false)
     expect(pull_requests).toEqual([
       {
-        ...{ number: 1, title: 'Better', state: 'open', author: 'rookery-bot' },
-        ...{ from: 'acme:topic', into: 'main', url: 'https://github.com/acme/tools/pull/1' },
-        ...{ created_at: '2026-11-20T09:00:00Z', updated_at: '2026-11-20T09:00:00Z' },
+        number: 1,
+        title: 'Better',
+        state: 'open',
+        author: 'rookery-bot',
+        from: 'acme:topic',
+        into: 'main',
+        url: 'https://github.com/acme/tools/pull/1',
+        created_at: '2026-11-20T09:00:00Z',
+        updated_at: '2026-11-20T09:00:00Z',
       },
     ])
     const whole = await ask('get_pull_request', { number: 1 })

@@ -11,7 +11,8 @@ test('M1: an issue is opened with what was given, and the mark is seen by nobody
   const { log } = await state()
   expect(log.map(({ method }) => method)).toEqual(['GET', 'POST'])
   expect(log[1]?.body).toEqual({
-    ...{ title: 'A leak', labels: ['bug'] },
+    title: 'A leak',
+    labels: ['bug'],
     body: expect.stringMatching(/^Drip\.\n\n<!-- rookery:[0-9a-f]{32} -->$/),
   })
   expect((await ask('get_issue', { number: 1 })).body).toBe('Drip.')
@@ -49,7 +50,8 @@ test('L36, M1: a comment whose answer was lost is found again', async () => {
   await fail('add_comment', { number: 1, body: 'Mine too.' })
   const again = await ask('add_comment', { number: 1, body: 'Mine too.' })
   expect(again).toEqual({
-    ...{ id: '1', created_at: '2026-11-20T09:00:00Z' },
+    id: '1',
+    created_at: '2026-11-20T09:00:00Z',
     url: 'https://github.com/acme/tools/issues/1#issuecomment-1',
     note: 'An earlier attempt of this call wrote the comment.',
   })
@@ -76,7 +78,9 @@ test('M1: a workflow is started with its inputs, and is not started again by its
   const { ask, fail, state, gateway } = await setUpGithub()
   const args = { workflow: 'release.yml', ref: 'main', inputs: { version: '1.2' } }
   expect(await ask('trigger_workflow', args)).toEqual({
-    ...{ started: true, workflow: 'release.yml', ref: 'main' },
+    started: true,
+    workflow: 'release.yml',
+    ref: 'main',
   })
   expect((await state()).dispatches).toEqual([{ ref: 'main', inputs: { version: '1.2' } }])
   expect(await fail('trigger_workflow', { workflow: 'nope.yml', ref: 'main' })).toMatch(/\(404\)/)

@@ -2,8 +2,14 @@ import { expect, test } from 'vitest'
 import { explainError } from '../../../src/mcp-servers/servers/postgres-statement'
 
 const login = {
-  ...{ service: 'main', hostname: 'db.example.com', port: 5432, database: 'main' },
-  ...{ user: 'u', password: 'p', isPlain: false, scrub: (text: string) => text },
+  service: 'main',
+  hostname: 'db.example.com',
+  port: 5432,
+  database: 'main',
+  user: 'u',
+  password: 'p',
+  isPlain: false,
+  scrub: (text: string) => text,
 }
 const statement = { sql: 'SELECT 1 / 0', isReadOnly: false }
 const explain = (name: string, fields: object) =>

@@ -32,7 +32,10 @@ function setUp(said: string, denied: string[] = []) {
     run: async () => said,
   })
   const gateway = createGateway({
-    ...{ hub: hub.hubApi, memory: fakeMemory, clock, ...testFileStores },
+    hub: hub.hubApi,
+    memory: fakeMemory,
+    clock,
+    ...testFileStores,
     results: createResultStore(env.FILES, clock),
     servers: [{ name: 'test', description: 'For tests.', tools: [say] }, resultsServer],
   })
@@ -178,7 +181,10 @@ test('M6: what is kept holds no credential, in its first part as little as in th
     run: async () => `${secret} ${'x'.repeat(60_000)} ${btoa(secret)} ${secret}`,
   })
   const gateway = createGateway({
-    ...{ hub: hub.hubApi, memory: fakeMemory, clock, ...testFileStores },
+    hub: hub.hubApi,
+    memory: fakeMemory,
+    clock,
+    ...testFileStores,
     results: createResultStore(env.FILES, clock),
     connect: async (ask) => ({
       connection: (await fakeConnect(ask)).connection,

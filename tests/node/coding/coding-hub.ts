@@ -130,18 +130,16 @@ export async function startCodingHub(
   const { api_key: runnerKey } = await newRunnerKey()
 
   return {
-    ...{
-      folder,
-      adapter,
-      programFolder,
-      provider,
-      line,
-      request,
-      api,
-      readPage,
-      select,
-      newRunnerKey,
-    },
+    folder,
+    adapter,
+    programFolder,
+    provider,
+    line,
+    request,
+    api,
+    readPage,
+    select,
+    newRunnerKey,
     runnerKey,
     /** Those that were not killed, by their names. */
     runners,
@@ -158,8 +156,16 @@ export async function startCodingHub(
       mkdirSync(state, { recursive: true })
       for (const each of [state, programFolder]) giveToRunner(each)
       const child = startRunnerProcess({
-        ...{ hub: line.url, key: runnerKey, name, labels: [], slots: 4, once: false, retryMs: 100 },
-        ...{ folder: state, hasSandbox: false, version: '0.1.0' },
+        hub: line.url,
+        key: runnerKey,
+        name,
+        labels: [],
+        slots: 4,
+        once: false,
+        retryMs: 100,
+        folder: state,
+        hasSandbox: false,
+        version: '0.1.0',
         programs: [{ type: 'claude-code', version: '1.2.3', folder: programFolder }],
         ...choices,
       })

@@ -27,7 +27,9 @@ export async function startForge(hub: CodingHub) {
   const reach = { allow_private: true, allow_http: true }
   await hub.api('PUT', '/services/git/forge', { base_url: service.url, ...reach })
   await hub.api('PUT', '/credentials/forge-token', {
-    ...{ server: 'git', service: 'forge', value: 'octo:secret-of-the-service' },
+    server: 'git',
+    service: 'forge',
+    value: 'octo:secret-of-the-service',
   })
   return { ...service, bare: join(root, 'acme/tools.git') }
 }
@@ -45,7 +47,9 @@ export async function startGithub(hub: CodingHub, forge: { url: string; bare: st
   await hub.api('PUT', '/services/github/github', { base_url: url, ...reach })
   for (const server of ['git', 'github']) {
     await hub.api('PUT', `/credentials/${server}-of-github`, {
-      ...{ server, service: 'github', value: 'token-of-the-service' },
+      server,
+      service: 'github',
+      value: 'token-of-the-service',
     })
   }
   const readPulls = async (): Promise<{ html_url: string; head: { ref: string } }[]> => {

@@ -99,13 +99,22 @@ test.skipIf(sandboxProblem !== null)(
     const tries = {
       mark,
       paths: [
-        ...['/api/v1/me', '/api/v1/runners', '/v1/../api/v1/me', '/runners/socket'],
-        ...['/git/forge/acme/tools/info/refs?service=git-upload-pack', '/v1/%2e%2e/%2e%2e/metrics'],
-        ...['//api/v1/me', '/mcp/../api/v1/audit', '/healthz', '/'],
+        '/api/v1/me',
+        '/api/v1/runners',
+        '/v1/../api/v1/me',
+        '/runners/socket',
+        '/git/forge/acme/tools/info/refs?service=git-upload-pack',
+        '/v1/%2e%2e/%2e%2e/metrics',
+        '//api/v1/me',
+        '/mcp/../api/v1/audit',
+        '/healthz',
+        '/',
       ],
       urls: [
         ...hosts.map(({ origin }) => `${origin}/healthz`),
-        ...['http://169.254.169.254/latest/', `http://127.0.0.2:${port}/`, 'https://example.com/'],
+        'http://169.254.169.254/latest/',
+        `http://127.0.0.2:${port}/`,
+        'https://example.com/',
       ],
       addresses: [...hosts.map(({ host }) => host), `127.0.0.2:${port}`, '169.254.169.254:80'],
       read: [...secrets, homedir(), '/etc/shadow', fileURLToPath(import.meta.url)],
@@ -182,7 +191,9 @@ test('X3 X11: a runner that uses a token for more than its run is refused everyw
   expect(await readAudit(order.activation_id, 'hub_create_post')).toEqual(['denied'])
   const push = async (repository: string, ref: string): Promise<string> => {
     const env = {
-      ...{ PATH: process.env.PATH, GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_COUNT: '1' },
+      PATH: process.env.PATH,
+      GIT_TERMINAL_PROMPT: '0',
+      GIT_CONFIG_COUNT: '1',
       GIT_CONFIG_KEY_0: `http.${order.endpoints.git}.extraHeader`,
       GIT_CONFIG_VALUE_0: `Authorization: Bearer ${order.token}`,
     }

@@ -18,7 +18,8 @@ async function prepare(hub: CodingHub, forge: { url: string; bare: string }) {
     `capabilities: { builtin: files, grants: ["${allowed.join('", "')}"] }`,
   ])
   await hub.api('PUT', '/agents/builder/grants', {
-    ...{ allowed, require_approval: ['tool:github_create_pull_request'] },
+    allowed,
+    require_approval: ['tool:github_create_pull_request'],
   })
   return {
     ...github,

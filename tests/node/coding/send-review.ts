@@ -31,7 +31,8 @@ export async function sendReview(
     const response = await fetch(`${hub.url}${new URL(trigger.url).pathname}`, {
       method: 'POST',
       headers: {
-        ...{ ...json, 'x-github-event': event },
+        ...json,
+        'x-github-event': event,
         'x-hub-signature-256': await signEvent(text, trigger.secret),
       },
       body: text,

@@ -31,7 +31,10 @@ type UploadOperation = Extract<OperationWithBody, `${string}/${'rookery' | 'vers
 const unpublished = 'GET /accounts/:account/workers/services/rookery'
 const madeAt = '2026-01-01T00:00:00Z'
 const deployment = {
-  ...{ id: versionId, created_on: madeAt, source: 'wrangler', strategy: 'percentage' as const },
+  id: versionId,
+  created_on: madeAt,
+  source: 'wrangler',
+  strategy: 'percentage' as const,
   versions: [{ version_id: versionId, percentage: 100 }],
 }
 
@@ -156,7 +159,8 @@ export class FakePlatform {
       if (this.uploads.length === 0) throw new Refusal(404, 10090, 'This service does not exist.')
       const migrated = this.uploads.findLast(({ metadata }) => metadata.migrations)
       const script = {
-        ...{ tag: 'tag', last_deployed_from: 'wrangler' },
+        tag: 'tag',
+        last_deployed_from: 'wrangler',
         migration_tag: migrated?.metadata.migrations?.new_tag,
       }
       return { id: 'rookery', default_environment: { environment: 'production', script } }
@@ -214,10 +218,17 @@ export class FakePlatform {
     'GET /accounts/:account/workers/workers/rookery': () => ({
       id: 'worker',
       name: 'rookery',
-      ...{ created_on: madeAt, updated_on: madeAt },
-      ...{ logpush: false, observability: {}, tags: [], tail_consumers: [] },
+      created_on: madeAt,
+      updated_on: madeAt,
+      logpush: false,
+      observability: {},
+      tags: [],
+      tail_consumers: [],
       references: {
-        ...{ dispatch_namespace_outbounds: [], domains: [], durable_objects: [], queues: [] },
+        dispatch_namespace_outbounds: [],
+        domains: [],
+        durable_objects: [],
+        queues: [],
         workers: [],
       },
       subdomain: this.#describeSubdomain(),
@@ -239,7 +250,10 @@ export class FakePlatform {
 
   #describeDatabase() {
     return {
-      ...{ uuid: databaseId, name: 'rookery', version: 'production', created_at: madeAt },
+      uuid: databaseId,
+      name: 'rookery',
+      version: 'production',
+      created_at: madeAt,
       jurisdiction: this.databasePlace,
     }
   }

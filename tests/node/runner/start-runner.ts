@@ -60,10 +60,17 @@ export async function createStage(): Promise<Stage> {
   const started: Started[] = []
   const processes: ChildProcess[] = []
   const defaults = {
-    ...{ hub: hub.url, key, name: 'test', labels: ['linux'], slots: 2, once: false },
+    hub: hub.url,
+    key,
+    name: 'test',
+    labels: ['linux'],
+    slots: 2,
+    once: false,
     folder: join(folder, 'state'),
     programs: [{ type: 'claude-code' as const, version: '1.2.3', folder: programFolder }],
-    ...{ hasSandbox: false, version: '0.0.0', retryMs: 50 },
+    hasSandbox: false,
+    version: '0.0.0',
+    retryMs: 50,
   }
   let count = 0
   return {

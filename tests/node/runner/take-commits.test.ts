@@ -18,7 +18,9 @@ const options = ['user.name=x', 'user.email=x@x', 'core.compression=0'].flatMap(
 ])
 const run = (args: string[], input = ''): Buffer =>
   execFileSync('git', [...options, ...args], {
-    ...{ cwd: foreign, input, maxBuffer: 2 ** 28 },
+    cwd: foreign,
+    input,
+    maxBuffer: 2 ** 28,
   })
 const ask = (...args: string[]) => run(args).toString().trim()
 const pack = (...ids: string[]) => run(['pack-objects', '--stdout', '-q'], ids.join('\n'))

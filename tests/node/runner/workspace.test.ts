@@ -168,7 +168,9 @@ describe.skipIf(sandboxProblem !== null)('inside the sandbox', () => {
     const outside = join(stage.folder, 'elsewhere')
     mkdirSync(outside)
     const changes = {
-      ...{ program: 'goose' as const, builtin: 'shell' as const, system_prompt: '' },
+      program: 'goose' as const,
+      builtin: 'shell' as const,
+      system_prompt: '',
       workspace: { ...workspace, branch: 'rookery/links' },
     }
     const ended = await play(`modelless links ${outside}`, changes)
@@ -210,7 +212,9 @@ describe.skipIf(sandboxProblem !== null)('inside the sandbox', () => {
     const own = { ...workspace, branch: 'rookery/home' }
     const first = await play('modelless startup', { builtin: 'shell', workspace: own })
     const next = await play('modelless startup', {
-      ...{ builtin: 'shell', workspace: own, session_id: first.session_id },
+      builtin: 'shell',
+      workspace: own,
+      session_id: first.session_id,
     })
     expect([first.answer, next.answer]).toEqual(['Nothing has run.', 'Nothing has run.'])
   })

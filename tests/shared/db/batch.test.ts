@@ -34,7 +34,10 @@ await batch(db, {
   ),
   community: write(
     orm.insert(communities).values({
-      ...{ id: owned, name: 'batch-place', displayName: 'Batch place', createdBy: author },
+      id: owned,
+      name: 'batch-place',
+      displayName: 'Batch place',
+      createdBy: author,
       createdAt: now,
     }),
   ),
@@ -143,7 +146,10 @@ test('a guarded insert encodes its values, and writes nothing where its conditio
       insertSelect(
         communities,
         {
-          ...{ id: v.id, name: v.id, displayName: 'Guarded', isMuted: v.isMuted },
+          id: v.id,
+          name: v.id,
+          displayName: 'Guarded',
+          isMuted: v.isMuted,
           createdAt: sql`${now} + 1`,
         },
         sql`WHERE ${v.isAllowed} = 1`,

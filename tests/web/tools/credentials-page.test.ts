@@ -13,7 +13,8 @@ const send = (path: string, fields: Record<string, string>, headers: Record<stri
   exports.default.fetch(`http://hub.test${path}`, {
     method: 'POST',
     headers: {
-      ...{ 'content-type': 'application/x-www-form-urlencoded', cookie },
+      'content-type': 'application/x-www-form-urlencoded',
+      cookie,
       ...ours,
       ...headers,
     },
@@ -177,9 +178,13 @@ test('M5: pages have no route that takes the value of a credential', async () =>
 
 describe('services by the page', () => {
   const weather = {
-    ...{ server: 'http', name: 'weather', base_url: 'https://api.example.com/v1' },
-    ...{ credential: 'weather-key', headers: 'Authorization: Bearer {credential}\nX-Plan: free' },
-    ...{ hosts: 'cdn.example.com', format: 'json' },
+    server: 'http',
+    name: 'weather',
+    base_url: 'https://api.example.com/v1',
+    credential: 'weather-key',
+    headers: 'Authorization: Bearer {credential}\nX-Plan: free',
+    hosts: 'cdn.example.com',
+    format: 'json',
   }
   const listed = async () => {
     const { body } = await call<{ services: { name: string; server: string }[] }>(
@@ -194,7 +199,9 @@ describe('services by the page', () => {
     expect((await send('/credentials/services', weather)).status).toBe(303)
     expect(await listed()).toContainEqual(
       expect.objectContaining({
-        ...{ name: 'weather', hosts: ['api.example.com', 'cdn.example.com'], allow_http: false },
+        name: 'weather',
+        hosts: ['api.example.com', 'cdn.example.com'],
+        allow_http: false,
         headers: { Authorization: 'Bearer {credential}', 'X-Plan': 'free' },
       }),
     )

@@ -15,8 +15,10 @@ const send = (path: string, fields: Record<string, string>) =>
   exports.default.fetch(`http://hub.test${path}`, {
     method: 'POST',
     headers: {
-      ...{ 'content-type': 'application/x-www-form-urlencoded', cookie },
-      ...{ 'sec-fetch-site': 'same-origin', origin: 'http://hub.test' },
+      'content-type': 'application/x-www-form-urlencoded',
+      cookie,
+      'sec-fetch-site': 'same-origin',
+      origin: 'http://hub.test',
     },
     body: new URLSearchParams(fields).toString(),
     redirect: 'manual',
@@ -159,7 +161,10 @@ const readUsed = async () => {
   return { auto: body.auto, ...providers.find((each) => each.provider === provider) }
 }
 const unused = (key_problem: string) => ({
-  ...{ auto: ['offline/extractive'], is_ready: false, has_stored_key: true, key_problem },
+  auto: ['offline/extractive'],
+  is_ready: false,
+  has_stored_key: true,
+  key_problem,
 })
 const used = { auto: ['openai-compatible/gpt-5-mini'], is_ready: true, key_problem: null }
 
@@ -272,7 +277,10 @@ test('B4: a test call without budget left is not made', async () => {
   const { body } = await call<{ budget: { id: string } }>('POST', '/api/v1/budgets', {
     key: adminKey,
     body: {
-      ...{ scope: 'model', name: 'openai-compatible/gpt-5-mini', period: 'day', limit_tokens: 1 },
+      scope: 'model',
+      name: 'openai-compatible/gpt-5-mini',
+      period: 'day',
+      limit_tokens: 1,
     },
   })
   const count = (await requests()).length
@@ -316,11 +324,12 @@ test('L19 B4: the model of an agent compacts a session: reserved from its budget
   expect(await compact()).toMatchObject({ by: 'extract', note: expect.any(String) })
   const none = await call<{ budget: { id: string } }>('POST', '/api/v1/budgets', {
     key: adminKey,
-    body: { ...{ scope: 'agent', name: 'rook', period: 'day', limit_tokens: 1 } },
+    body: { scope: 'agent', name: 'rook', period: 'day', limit_tokens: 1 },
   })
   const asked = (await requests()).length
   expect(await compact()).toMatchObject({
-    ...{ by: 'extract', note: 'The budget is too low for a summary by the model.' },
+    by: 'extract',
+    note: 'The budget is too low for a summary by the model.',
     cost_microusd: 0,
   })
   await saveSession()
@@ -360,7 +369,11 @@ const priced = async (model: string) => {
 }
 const savePrice = (model: string, fields: Record<string, string>) =>
   send('/models/price', {
-    ...{ provider, model, input: '1', cached: '0.1', output: '2' },
+    provider,
+    model,
+    input: '1',
+    cached: '0.1',
+    output: '2',
     ...fields,
   })
 
@@ -425,7 +438,10 @@ test('B7 L27: a price set on the page counts for the next call, also of a model 
   const after = await priced('gpt-5-mini')
   expect(Number(after.cost)).toBeGreaterThan(1_000 * Number(before.cost))
   await asAdmin('PUT', `/model-providers/${provider}/prices`, {
-    ...{ model: 'fake-large', input: 3_000_000, cached: 300_000, output: 9_000_000 },
+    model: 'fake-large',
+    input: 3_000_000,
+    cached: 300_000,
+    output: 9_000_000,
   })
   expect((await priced('fake-large')).isPriced).toBe(true)
   const prices: unknown = (await asAdmin('GET', '/models')).body.prices

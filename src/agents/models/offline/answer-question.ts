@@ -111,7 +111,8 @@ function listNews({ question, task, tools }: Case): string | null {
   const newest = read(feedTool, { sort: 'new', limit: feedMax, ...(community && { community }) })
   // The feed may hold nothing but questions to the agent. Those that it has answered are not discovered.
   const open = read(discoverTool, {
-    ...{ max_age_hours: (period ?? newsMs) / hourMs, limit: feedMax },
+    max_age_hours: (period ?? newsMs) / hourMs,
+    limit: feedMax,
     ...(community && { communities: [community] }),
   })
   const posts = new Map([...newest, ...open].map((post) => [post.id, post]))
@@ -169,7 +170,11 @@ function toOwn({ thread }: Task, without: string[]): Candidate {
     return isQuotable ? text : { ...text, content: toNames(text.content ?? '') }
   }
   return {
-    ...{ postId, title: title ?? '', author: author ?? '', community: community ?? '', hits: [] },
+    postId,
+    title: title ?? '',
+    author: author ?? '',
+    community: community ?? '',
+    hits: [],
     thread: thread && { post: keep(thread.post), comments: thread.comments.map(keep) },
   }
 }

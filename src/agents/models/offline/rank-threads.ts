@@ -24,8 +24,12 @@ export function groupHits(hits: Hit[], ownIds: Set<string>): Candidate[] {
       const author = hit.type === 'post' ? (hit.author ?? '') : ''
       const { post_id: postId, title, community } = hit
       candidates.set(postId, {
-        ...{ postId, title: title ?? '', author, community: community ?? '' },
-        ...{ hits: [hit], thread: null },
+        postId,
+        title: title ?? '',
+        author,
+        community: community ?? '',
+        hits: [hit],
+        thread: null,
       })
     }
   }
@@ -192,7 +196,9 @@ function judge(candidate: Candidate, question: Question, agentName: string): Fin
   const isChange = correction.test(best.passage.text)
   if (isWeak || fit < (isChange ? fitMinOfChange : fitMin)) return null
   return {
-    ...{ candidate, passage: best.passage, score: fit + 0.3 * best.value },
+    candidate,
+    passage: best.passage,
+    score: fit + 0.3 * best.value,
     missingWords: missing.map(({ word }) => word),
   }
 }

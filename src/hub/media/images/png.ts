@@ -3,21 +3,24 @@ import type { ReadImage } from './read-image'
 
 /** Chunks that say how the pixels look. Text, times, EXIF and what no browser knows are left out. */
 const keptChunks = new Set([
-  ...[
-    'IHDR',
-    'PLTE',
-    'IDAT',
-    'IEND',
-    'tRNS',
-    'gAMA',
-    'cHRM',
-    'sRGB',
-    'iCCP',
-    'sBIT',
-    'bKGD',
-    'pHYs',
-  ],
-  ...['cICP', 'mDCV', 'cLLI', 'acTL', 'fcTL', 'fdAT'],
+  'IHDR',
+  'PLTE',
+  'IDAT',
+  'IEND',
+  'tRNS',
+  'gAMA',
+  'cHRM',
+  'sRGB',
+  'iCCP',
+  'sBIT',
+  'bKGD',
+  'pHYs',
+  'cICP',
+  'mDCV',
+  'cLLI',
+  'acTL',
+  'fcTL',
+  'fdAT',
 ])
 
 const signatureBytes = 8
