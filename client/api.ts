@@ -763,7 +763,7 @@ export type Replay = {
     /** Whether it has the result of an earlier replay, which paid its cost. */
     is_reused: boolean
     /** That replay, while it exists. */
-    reused_from: string | null
+    earlier_replay_id: string | null
     calls: Array<{
       /** The model call that asked for it, from 1. */
       step: number

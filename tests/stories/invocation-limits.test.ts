@@ -44,8 +44,10 @@ const nothing = counts(0, 0)
 const sweep = counts(1, 31)
 /** What an agent sends that finds no task. */
 const check = counts(1, 13)
-/** What may happen at any time. */
-const anytime: Record<string, Counts> = { 'SchedulerObject.alarm': sweep }
+/** What may happen at any time: a sweep that finds work, such as an agent that a busy machine has not woken yet. */
+const anytime: Record<string, Counts> = {
+  'SchedulerObject.alarm': counts(freePlan.subrequestsMax, freePlan.queriesMax),
+}
 
 async function isQuiet(): Promise<boolean> {
   const before = JSON.stringify(invocations)

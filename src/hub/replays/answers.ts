@@ -50,7 +50,7 @@ const laneAnswer = z.object({
   is_reused: z
     .boolean()
     .describe('Whether it has the result of an earlier replay, which paid its cost.'),
-  reused_from: z.string().nullable().describe('That replay, while it exists.'),
+  earlier_replay_id: z.string().nullable().describe('That replay, while it exists.'),
   calls: z.array(callAnswer),
 })
 
@@ -157,7 +157,7 @@ const presentLane = (lane: ViewedLane): z.input<typeof laneAnswer> => ({
   incomplete: lane.incomplete,
   notes: lane.notes,
   is_reused: lane.isReused,
-  reused_from: lane.reusedFrom,
+  earlier_replay_id: lane.reusedFrom,
   calls: lane.calls.map(({ wouldHave, isRepeated, isError, current, ...call }) => ({
     ...call,
     current: [...current],

@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import type { TrialGate } from '../../hub/contract/hub'
 import { trialLimits } from '../../shared/config'
+import { foldText } from '../../shared/fold-text'
 import { Field } from '../form/fields'
 import type { FormState } from '../form/form-state'
 import { listRepeats, toRepeats } from '../runs/replay-promise'
@@ -14,7 +15,8 @@ interface GateFieldsProps {
 /** The fields of the trial that changes of an agent have to pass. */
 export const GateFields: FC<GateFieldsProps> = ({ form, sets }) => {
   const chosen = form.typed.trial_set ?? ''
-  const isThere = chosen === '' || sets.includes(chosen)
+  const isChosen = (name: string) => foldText(name) === foldText(chosen)
+  const isThere = chosen === '' || sets.some(isChosen)
   return (
     <section class="block" id="trial" aria-label="Trial of changes">
       <h2>Trial of changes</h2>
@@ -38,7 +40,8 @@ export const GateFields: FC<GateFieldsProps> = ({ form, sets }) => {
               options={[
                 ['', 'None: changes are active at once'],
                 ...(isThere ? [] : [[chosen, `${chosen}, which does not exist`] as const]),
-                ...sets.map((name) => [name, name] as const),
+                // the one that is named otherwise in config.yaml, too
+                ...sets.map((name) => [isChosen(name) ? chosen : name, name] as const),
               ]}
             />
             <Field

@@ -84,10 +84,10 @@ test('P3: a second draft has the baselines of the first, which are paid once', a
   expect(laneOf(reused, 'baseline')).toEqual({
     ...laneOf(own, 'baseline'),
     is_reused: true,
-    reused_from: own.id,
+    earlier_replay_id: own.id,
   })
   expect(reused).toMatchObject({ status: 'done', cost_microusd: 10, is_complete: true })
-  expect(laneOf(reused, 'candidate')).toMatchObject({ is_reused: false, reused_from: null })
+  expect(laneOf(reused, 'candidate')).toMatchObject({ is_reused: false, earlier_replay_id: null })
   expect(mira.id).not.toBe(scout.id)
 })
 
@@ -232,7 +232,7 @@ test('P1 P3: a result outlives the set where it was made, and goes with the word
     (each: { replay_id: string }) => each.replay_id,
   )
   const { lanes } = (await read(replay)).body.replay
-  expect(lanes[1]).toMatchObject({ is_reused: true, reused_from: null })
+  expect(lanes[1]).toMatchObject({ is_reused: true, earlier_replay_id: null })
   // what was deleted is no source
   const fresh = await createSet(idsOfRuns())
   expect((await baselinesOf(await tryOut(fresh))).map(({ reused }) => reused)).toEqual([null, null])
