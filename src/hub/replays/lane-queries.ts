@@ -332,9 +332,17 @@ export const selectReusable = prepare((v: Params<Inputs>) =>
 
 /** What a lane has of the one whose result it gets. Its cost was paid then. */
 const results = [
-  ...(['outcome', 'error', 'answer', 'models', 'steps', 'tokens', 'costMicrousd'] as const),
-  ...(['durationMs', 'notes', 'calls'] as const),
-]
+  'outcome',
+  'error',
+  'answer',
+  'models',
+  'steps',
+  'tokens',
+  'costMicrousd',
+  'durationMs',
+  'notes',
+  'calls',
+] as const
 
 /**
  * Ends a lane that has not begun with the result of the first of a list, a JSON list of ids, that no other lane of its
