@@ -1,26 +1,14 @@
-import { execFileSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 import { bundledPackages } from './tests/support/bundled-packages.ts'
+import { chooseSample } from './tests/support/choose-sample.ts'
 
 const migrations = await readD1Migrations('migrations')
 
-/** Returns seven digits of the commit, which choose what slow tests sample; a copy without git has none. */
-function readCommit(): string {
-  try {
-    return execFileSync('git', ['rev-parse', '--short=7', 'HEAD'], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim()
-  } catch {
-    return '0'
-  }
-}
-// Files of the project `node` read these from the environment, those in workerd from a binding.
-process.env.ROOKERY_TEST_SAMPLE ??= readCommit()
-if (process.env.npm_lifecycle_event === 'test:all') process.env.ROOKERY_TEST_ALL = '1'
+// Files of the project `node` read it from the environment, those in workerd from a binding.
+chooseSample()
 
 /** The Worker as tests see it. */
 const worker = () =>

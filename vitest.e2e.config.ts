@@ -1,4 +1,7 @@
 import { defineConfig } from 'vitest/config'
+import { chooseSample } from './tests/support/choose-sample.ts'
+
+chooseSample()
 
 /** Browser tests: `npm run test:e2e`. They start the hub as a newcomer does and drive Chromium. */
 export default defineConfig({

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs'
 import module from 'node:module'
 import { join } from 'node:path'
-import { areLoopbackOrigins } from '../src/shared/ip-address.ts'
 import { watchDisk } from './disk.mjs'
 import { describeModels, findLocalModels } from './local-models.mjs'
 import { findStateDir, PlainError, root } from './local-state.mjs'
@@ -18,7 +17,8 @@ const quietMs = 3_000
 const agentsMax = 100
 
 returnFreedMemory()
-// The next start need not compile what this one imports, nor load the compiler that takes types out of scripts.
+// The next start need not compile what this one imports, nor load the compiler that takes types out of scripts: what the
+// lines above import is read before this, and so is no TypeScript.
 module.enableCompileCache?.(join(root, 'dist/scripts'))
 await runCli(async () => {
   const stopRequest = listenForStop()
@@ -136,6 +136,7 @@ async function introduce(hub, client, loaded, failed) {
   const { demand } = await import('./hub-client.mjs')
   const { url: link } = await demand(client.call('POST /sessions/link', { body: {} }))
   const { auto } = await demand(client.call('GET /models'))
+  const { areLoopbackOrigins } = await import('../src/shared/ip-address.ts')
   // A hub that others reach does not use what is on this machine.
   const origins = process.env.ROOKERY_ORIGIN?.split(',').map((origin) => origin.trim())
   const isOwn = areLoopbackOrigins(origins)

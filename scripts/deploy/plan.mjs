@@ -1,6 +1,7 @@
 // What a deployment is going to do: compares the checkout with what the account has, and says it in words.
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parse, TomlError } from 'smol-toml'
 import { settingsSchema } from '../../src/shared/settings.ts'
 import { PlainError, root } from '../local-state.mjs'
 import { readNamedKeys } from '../seed-agents.mjs'
@@ -30,9 +31,9 @@ const keyNames = ['ROOKERY_ADMIN_KEY', 'ROOKERY_VAULT_KEY']
  * @property {Record<string, string>} settings from the environment, to be stored as secrets
  */
 
-/** @returns {Promise<Config>} */
-async function readConfig() {
-  const raw = await readRawConfig()
+/** @returns {Config} */
+function readConfig() {
+  const raw = readRawConfig()
   const database = raw.d1_databases?.find(isDatabase)
   const bucket = raw.r2_buckets?.find(isBucket)
   if (!raw.name || !database?.database_name || !bucket?.bucket_name) {
@@ -53,17 +54,13 @@ async function readConfig() {
 const isDatabase = (/** @type {Bound} */ { binding }) => binding === 'DB'
 const isBucket = (/** @type {Bound} */ { binding }) => binding === 'FILES'
 
-/** @returns {Promise<Config['raw']>} */
-async function readRawConfig() {
-  // Takes over a second to load, which whoever is not signed in need not wait for.
-  const { experimental_readRawConfig: read } = await import('wrangler')
+/** @returns {Config['raw']} */
+function readRawConfig() {
   try {
-    return read({ config: join(root, 'wrangler.toml') }).rawConfig
+    return /** @type {Config['raw']} */ (parse(readFileSync(join(root, 'wrangler.toml'), 'utf8')))
   } catch (error) {
-    const { message, location } = /** @type {{ message: string, location?: { line: number } }} */ (
-      error
-    )
-    const place = location ? `line ${location.line}: ` : ''
+    const { message } = /** @type {Error} */ (error)
+    const place = error instanceof TomlError ? `line ${error.line}: ` : ''
     throw new PlainError(
       `wrangler.toml cannot be read: ${place}${message.trim()}. Correct it, or restore the file. Nothing was changed.`,
     )
@@ -121,7 +118,7 @@ function chooseJurisdiction(wanted, variables, database) {
  * @returns {Promise<Plan>}
  */
 export async function makePlan(platform, env, wantedJurisdiction, wantsAi) {
-  const config = await readConfig()
+  const config = readConfig()
   const settings = readSettingsToStore(env)
   const [database, deployed, storedSecrets] = await Promise.all([
     platform.findDatabase(config.database),

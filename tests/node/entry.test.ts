@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parse } from 'smol-toml'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { unstable_readConfig } from 'wrangler'
 import { buildWorker } from '../../scripts/build-worker.mjs'
 import type { Hub } from '../../scripts/hub-runtime.mjs'
 import { rateLimits } from '../../src/shared/config'
@@ -139,7 +139,7 @@ describe('a hub on this machine', () => {
 })
 
 test("T7: the limits of the platform's bindings are those of the classes", () => {
-  const { ratelimits } = unstable_readConfig({ config: 'wrangler.toml' }) as {
+  const { ratelimits } = parse(readFileSync('wrangler.toml', 'utf8')) as {
     ratelimits: { name: string; simple: { limit: number; period: number } }[]
   }
   const declared = Object.fromEntries(

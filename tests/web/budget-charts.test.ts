@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { sweep } from '../../src/hub/api/sweep'
 import { createTestHub, readCost } from '../hub/create-test-hub'
 import { fillDaysSql, generateUsage, insertCallsSql, officeAgents } from '../support/generate-usage'
+import { sampleSize } from '../support/sample'
 import { createBrowser, signIn } from './open-pages'
 
 const hub = createTestHub({ OPENAI_API_KEY: 'sk-test' })
@@ -175,16 +176,16 @@ test('B10: a name that is markup or a formula is text on the page and in the CSV
   expect(csv).toContain(`2026-11-21,"'=a,b",1,10,0,10,0,9.000000`)
 })
 
-test('B10: 100,000 calls in a year are read as days: few rows for one round trip', async () => {
+test('B10: tens of thousands of calls in a year are read as days: few rows for one round trip', async () => {
   await env.DB.prepare(
-    `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99999)
+    `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
      INSERT INTO usage_events (activation_id, call, account_id, executor, model, task, input_tokens, cached_tokens,
        output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated, duration_ms, created_at)
      SELECT 'year-' || i, 0, a.id, 'native', 'anthropic/m', 'mention', 10, 0, 10, 0, 100, 1, 0, 5,
        ?1 - (i % 365) * 86400000
      FROM n JOIN accounts a ON a.name = 'scout'`,
   )
-    .bind(hub.clock.now() - 1)
+    .bind(hub.clock.now() - 1, sampleSize(25_000, 100_000) - 1)
     .run()
   await env.DB.prepare(fillDaysSql).run()
   // Sweeps of the last minutes of an hour count what was spent on behalf of whom.

@@ -3,9 +3,11 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { adminKey, scoutFiles } from '../../support/cast'
 import { externalUrls } from '../../support/external-services'
 import { add, api, echo, listTools, readTool, setBehavior } from '../../support/remote-servers'
+import { sampleSize } from '../../support/sample'
 import { asAdmin } from '../../support/services'
 
-const serverCount = 24
+/** With more than one page of all their tools. */
+const serverCount = sampleSize(8, 24)
 const toolCount = 50
 /** The most bytes of a page or an answer that is read by people or models. */
 const bytesMax = 150_000
