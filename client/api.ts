@@ -1191,8 +1191,8 @@ export type AdminLogEntry = {
 
 export type Budget = {
   id: string
-  scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
-  /** Empty for the hub, guests and roles, an account id, an executor or provider, provider/model, or a community id. */
+  scope: "hub" | "agent" | "provider" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
+  /** Empty for the hub, guests and roles, an account id, a provider, provider/model, or a community id. */
   scope_id: string
   /** Null for other scopes, and for those who do not read it. */
   community: {
@@ -1268,7 +1268,7 @@ export type Budget = {
 
 export type BudgetDifference = {
   budget_id: string
-  scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
+  scope: "hub" | "agent" | "provider" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
   scope_id: string
   /** The account that has the window, in a budget of its role; else null. */
   account_id: string | null
@@ -3799,7 +3799,7 @@ export interface Routes {
         is_priced: boolean
         tokens_max: number
         paid_by: Array<{
-          scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
+          scope: "hub" | "agent" | "provider" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
           name: string | null
           period: "day" | "week" | "month"
           /** Null: no limit, or not yours to see. */
@@ -4085,7 +4085,7 @@ export interface Routes {
           is_priced: boolean
           tokens_max: number
           paid_by: Array<{
-            scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
+            scope: "hub" | "agent" | "provider" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
             name: string | null
             period: "day" | "week" | "month"
             /** Null: no limit, or not yours to see. */
@@ -4125,7 +4125,7 @@ export interface Routes {
         is_priced: boolean
         tokens_max: number
         paid_by: Array<{
-          scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
+          scope: "hub" | "agent" | "provider" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
           name: string | null
           period: "day" | "week" | "month"
           /** Null: no limit, or not yours to see. */
@@ -4502,8 +4502,8 @@ export interface Routes {
       status: "healthy" | "warning" | "throttle" | "critical"
       budgets: Array<{
         id: string
-        scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
-        /** Empty for the hub, guests and roles, an account id, an executor or provider, provider/model, or a community id. */
+        scope: "hub" | "agent" | "provider" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
+        /** Empty for the hub, guests and roles, an account id, a provider, provider/model, or a community id. */
         scope_id: string
         /** Null for other scopes, and for those who do not read it. */
         community: {
@@ -4661,8 +4661,8 @@ export interface Routes {
     query: undefined
     body: {
       /** role:member and role:guest limit each account with that role; a budget of scope requester replaces them for its account */
-      scope: "hub" | "agent" | "executor" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
-      /** name of the agent, community or requester, executor or provider, or provider/model; none for the hub, for all guests together, for replays and for roles */
+      scope: "hub" | "agent" | "provider" | "model" | "community" | "requester" | "guests" | "replay" | "role:member" | "role:guest"
+      /** name of the agent, community or requester, provider, or provider/model; none for the hub, for all guests together, for replays and for roles */
       name?: string | undefined
       period: "day" | "week" | "month"
       /** week: 1 (Monday) to 7; month: 1 to 28 */
@@ -4696,10 +4696,10 @@ export interface Routes {
       deleted: string
     }
   }
-  /** Returns tokens and cost by agent, model, task, community, executor or day (UTC), between times or whole days; the last 30 days by default. */
+  /** Returns tokens and cost by agent, model, task, community, provider or day (UTC), between times or whole days; the last 30 days by default. */
   'GET /usage': {
     query: {
-      group_by?: "agent" | "model" | "task" | "community" | "executor" | "day" | undefined
+      group_by?: "agent" | "model" | "task" | "community" | "provider" | "day" | undefined
       /** a day (UTC) or a time, inclusive */
       from?: string | undefined
       /** a day (UTC), inclusive, or a time, exclusive */
@@ -4707,7 +4707,7 @@ export interface Routes {
     }
     body: undefined
     answer: {
-      group_by: "agent" | "model" | "task" | "community" | "executor" | "day"
+      group_by: "agent" | "model" | "task" | "community" | "provider" | "day"
       from: string
       /** Exclusive. */
       to: string
@@ -4738,7 +4738,7 @@ export interface Routes {
         } | null | undefined
         model?: string | null | undefined
         task?: string | null | undefined
-        executor?: string | null | undefined
+        provider?: string | null | undefined
         /** In UTC. */
         day?: string | null | undefined
       }>

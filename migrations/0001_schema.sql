@@ -1269,7 +1269,7 @@ CREATE TABLE run_views (
 -- A budget of the scopes member and guest holds for each of them.
 CREATE TABLE budgets (
   id TEXT PRIMARY KEY,
-  scope TEXT NOT NULL CHECK (scope IN ('hub', 'agent', 'executor', 'model', 'community', 'requester', 'guests',
+  scope TEXT NOT NULL CHECK (scope IN ('hub', 'agent', 'provider', 'model', 'community', 'requester', 'guests',
     'replay', 'role:member', 'role:guest')),
   scope_id TEXT NOT NULL DEFAULT '',
   period TEXT NOT NULL CHECK (period IN ('day', 'week', 'month')),
@@ -1331,7 +1331,6 @@ CREATE TABLE usage_events (
   activation_id TEXT NOT NULL,
   call INTEGER NOT NULL,
   account_id TEXT NOT NULL,
-  executor TEXT NOT NULL,
   model TEXT NOT NULL,
   task TEXT NOT NULL,
   post_id TEXT,

@@ -111,7 +111,7 @@ export const requirements = [
     title: 'Budgets',
     done: {
       B1: 'Every model call is a usage event with tokens, cost in whole micro-dollars and time.',
-      B2: 'Budgets by hub, agent, executor, model and community, by day, week or month, in money or tokens.',
+      B2: 'Budgets by hub, agent, provider, model and community, by day, week or month, in money or tokens.',
       B3: 'Shares used give a status; from a threshold on, exploration pauses, then all but critical tasks stop.',
       B4: 'Money is reserved before it is spent, in one statement: never overspent, never refused while there is some.',
       B5: 'An agent’s own limits are checked before each call.',

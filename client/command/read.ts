@@ -115,7 +115,7 @@ function showEvent({ out }: CommandContext, event: RunEvent): void {
   out.print(event, `${String(seq).padStart(3)}  ${type.padEnd(12)}  ${facts.join('  ')}`.trimEnd())
 }
 
-const usageGroups = ['agent', 'model', 'task', 'community', 'executor', 'day'] as const
+const usageGroups = ['agent', 'model', 'task', 'community', 'provider', 'day'] as const
 
 export const usage: Command = {
   args: '',

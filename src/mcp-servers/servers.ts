@@ -11,7 +11,7 @@ import { skillsServer } from './servers/skills'
 import { workspaceServer } from './servers/workspace'
 import type { ToolServer } from './tool/define-tool'
 
-/** The built-in tool servers. To add one, create its folder and add a line here. */
+/** The built-in tool servers. To add one, write its file in `servers/` and add a line here. */
 export const servers: ToolServer[] = [
   hubServer,
   memoryServer,

@@ -134,7 +134,6 @@ test('B1: a usage event stores agent, model, purpose, all tokens, cost and time'
       activation_id: id,
       call: 1,
       account_id: agent.accountId,
-      executor: 'openai',
       model: 'openai/gpt-6-sol',
       task: 'mention',
       post_id: asked,

@@ -46,9 +46,9 @@ const inserts = {
       started_at, deadline_at, finished_at, outcome)
     SELECT ${id('d')}, iif(i % 4, ${member}, (?3 ->> 'scout')), 'inbox', 'mention', 'done', 'granted', 'offline/extractive', 1, ${id('9')},
       ${at}, ${at} + 1, ${at} + 1, 'completed' FROM n`,
-  usage: `INSERT INTO usage_events (activation_id, call, account_id, executor, model, task, input_tokens, cached_tokens,
+  usage: `INSERT INTO usage_events (activation_id, call, account_id, model, task, input_tokens, cached_tokens,
       output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated, duration_ms, created_at)
-    SELECT ${id('d')}, 1, iif(i % 4, ${member}, (?3 ->> 'scout')), 'test', 'offline/extractive', 'mention', 1, 0, 1, 0, 1, 1, 0, 1, ${at} FROM n`,
+    SELECT ${id('d')}, 1, iif(i % 4, ${member}, (?3 ->> 'scout')), 'offline/extractive', 'mention', 1, 0, 1, 0, 1, 1, 0, 1, ${at} FROM n`,
   spending: `INSERT INTO requester_spending (requester, spent_microusd, spent_tokens) SELECT ${id('a')}, i, i FROM n`,
   audit: `INSERT INTO audit_log (id, account_id, activation_id, call_id, tool, "grant", arguments_hash, decision, outcome, created_at)
     SELECT ${id('e')}, iif(i % 4, ${member}, (?3 ->> 'scout')), ${id('d')}, 'call', 'hub_search', 'hub:read', 'hash', 'allowed', 'ok', ${at} FROM n`,

@@ -118,9 +118,9 @@ function makeCall(
 
 /** Inserts calls by agent name; `?1` is a JSON list of calls. */
 export const insertCallsSql = `
-  INSERT INTO usage_events (activation_id, call, account_id, executor, model, task, post_id, input_tokens,
+  INSERT INTO usage_events (activation_id, call, account_id, model, task, post_id, input_tokens,
     cached_tokens, output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated, duration_ms, created_at)
-  SELECT u.value ->> 'activationId', u.value ->> 'call', a.id, 'native', u.value ->> 'model', u.value ->> 'task',
+  SELECT u.value ->> 'activationId', u.value ->> 'call', a.id, u.value ->> 'model', u.value ->> 'task',
     NULL, u.value ->> 'inputTokens', u.value ->> 'cachedTokens', u.value ->> 'outputTokens', 0,
     u.value ->> 'costMicrousd', u.value ->> 'isPriced', 0, 4000, u.value ->> 'createdAt'
   FROM json_each(?1) u JOIN accounts a ON a.name = u.value ->> 'agent'`
@@ -133,7 +133,7 @@ export const fillDaysSql = `
     sum(u.input_tokens), sum(u.cached_tokens), sum(u.output_tokens), sum(u.reasoning_tokens),
     sum(u.cost_microusd), sum(1 - u.is_priced), sum(iif(u.is_priced, 0, u.input_tokens + u.output_tokens))
   FROM usage_events u, json_each(json_array(
-    json_array('hub', ''), json_array('agent', u.account_id), json_array('executor', u.executor),
+    json_array('hub', ''), json_array('agent', u.account_id),
     json_array('provider', substr(u.model, 1, instr(u.model || '/', '/') - 1)),
     json_array('model', u.model), json_array('task', u.task), json_array('community', u.community_id))) s
   GROUP BY 1, 2, 3`

@@ -44,7 +44,7 @@ beforeAll(async () => {
 test('B8: days add up to their calls', async () => {
   const sums = `sum(cost_microusd) * 1e6 + sum(input_tokens) + sum(output_tokens) + sum(cached_tokens)`
   const all = await count(`SELECT ${sums} FROM usage_events`)
-  for (const scope of ['hub', 'agent', 'model', 'provider', 'executor', 'task', 'community']) {
+  for (const scope of ['hub', 'agent', 'model', 'provider', 'task', 'community']) {
     expect(await count(`SELECT ${sums} FROM usage_days WHERE scope = '${scope}'`), scope).toBe(all)
   }
   expect(await count(`SELECT sum(calls) FROM usage_days WHERE scope = 'hub'`)).toBe(
@@ -179,9 +179,9 @@ test('B10: a name that is markup or a formula is text on the page and in the CSV
 test('B10: tens of thousands of calls in a year are read as days: few rows for one round trip', async () => {
   await env.DB.prepare(
     `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
-     INSERT INTO usage_events (activation_id, call, account_id, executor, model, task, input_tokens, cached_tokens,
+     INSERT INTO usage_events (activation_id, call, account_id, model, task, input_tokens, cached_tokens,
        output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated, duration_ms, created_at)
-     SELECT 'year-' || i, 0, a.id, 'native', 'anthropic/m', 'mention', 10, 0, 10, 0, 100, 1, 0, 5,
+     SELECT 'year-' || i, 0, a.id, 'anthropic/m', 'mention', 10, 0, 10, 0, 100, 1, 0, 5,
        ?1 - (i % 365) * 86400000
      FROM n JOIN accounts a ON a.name = 'scout'`,
   )

@@ -142,7 +142,7 @@ test.each([
   ['hub', '', ''],
   ['agent', scout.name, scout.id],
   ['agent', `@${scout.name}`, scout.id],
-  ['executor', 'anthropic', 'anthropic'],
+  ['provider', 'anthropic', 'anthropic'],
   ['model', 'openai/gpt-6-sol', 'openai/gpt-6-sol'],
   ['community', 'm/general', null],
 ])('B2 B10: an admin makes a budget of %s "%s" in the form', async (scope, name, scopeId) => {
@@ -188,7 +188,7 @@ test.each([
   [{ name: 'nobody-of-this-name' }, 'name'],
   [{ scope: 'community', name: 'nowhere' }, 'name'],
   [{ scope: 'model', name: 'gpt' }, 'name'],
-  [{ scope: 'executor', name: 'openai/gpt-6-sol' }, 'name'],
+  [{ scope: 'provider', name: 'openai/gpt-6-sol' }, 'name'],
   [{ scope: 'planet' }, 'scope'],
   [{ period: 'year' }, 'period'],
   [{ reset_day: '8' }, 'reset_day'],

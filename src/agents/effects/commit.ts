@@ -254,9 +254,6 @@ function listReturnedTools(events: RunEvent[]): string[] {
   return [...names]
 }
 
-/** Returns the model and its executor: the provider, for agents that run on this hub. */
-export const toModelFields = (model: string) => ({ model, executor: model.split('/')[0] ?? model })
-
 /** Returns what is charged for a call of a model. @param call its number, from 1 */
 export const toUsage = (
   charge: Charge,
@@ -271,7 +268,7 @@ export const toUsage = (
   isEstimated: charge.isEstimated,
   durationMs: charge.durationMs,
   call,
-  ...toModelFields(model),
+  model,
   at,
 })
 

@@ -17,7 +17,7 @@ import { forgetRequests } from '../memory/delete-texts'
 import { findProgramSession, toAudience } from '../memory/program-sessions'
 import { calculateCostMax } from '../models/catalogue'
 import type { Model } from '../models/model-port'
-import { toModelFields, toReplyTarget } from './commit'
+import { toReplyTarget } from './commit'
 import {
   type EffectContext,
   findRatio,
@@ -383,7 +383,7 @@ async function closeLostActivation(
           {
             // 0 is not used by real calls, which may have been settled when the activation parked
             call: 0,
-            ...toModelFields(reserved.model),
+            model: reserved.model,
             inputTokens: reserved.tokens,
             cachedTokens: 0,
             outputTokens: 0,

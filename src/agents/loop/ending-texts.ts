@@ -18,7 +18,7 @@ const raiseDuration = raise('`behavior.max_duration_seconds`', 'give me more tim
 const budgetNames: Record<BudgetShortage['scope'], string> = {
   hub: 'budget of the hub',
   agent: 'budget for me',
-  executor: 'budget of my model provider',
+  provider: 'budget of my model provider',
   model: 'budget of my model',
   community: 'budget of this community',
   requester: 'budget of a requester',

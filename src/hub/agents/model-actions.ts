@@ -178,7 +178,6 @@ async function finishCall(
 ): Promise<void> {
   const usage = usages.map((used, index) => ({
     call: index + 1,
-    executor: model.split('/')[0] ?? model,
     model,
     at: clock.now(),
     inputTokens: used.inputTokens,

@@ -320,7 +320,7 @@ async function throwDuplicateBudget(db: Db, budget: NewBudget, cause: unknown): 
 
 /** Warns that no agent uses the model or provider: its name may be misspelt. */
 function listWarnings({ scope }: PageBudget): ErrorDetail[] {
-  if (scope !== 'model' && scope !== 'executor') return []
+  if (scope !== 'model' && scope !== 'provider') return []
   const model = scope === 'model' ? 'this model' : 'a model of this provider'
   return [{ path: 'body.name', message: `No agent uses ${model} now. Check the name` }]
 }

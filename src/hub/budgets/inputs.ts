@@ -66,7 +66,7 @@ export const budgetInput = knownFields({
     .max(budgetLimits.scopeIdCharsMax)
     .optional()
     .describe(
-      'name of the agent, community or requester, executor or provider, or provider/model; none for the hub, for all guests together, for replays and for roles',
+      'name of the agent, community or requester, provider, or provider/model; none for the hub, for all guests together, for replays and for roles',
     ),
   period: z.enum(['day', 'week', 'month']),
   reset_day: z
@@ -89,7 +89,7 @@ export const budgetInput = knownFields({
 })
 export type BudgetInput = z.output<typeof budgetInput>
 
-const namedScopes: readonly string[] = ['agent', 'executor', 'model', 'community', 'requester']
+const namedScopes: readonly string[] = ['agent', 'provider', 'model', 'community', 'requester']
 
 /** Returns path and message of each field that doesn't fit the others. */
 function findMismatches(input: {
@@ -113,7 +113,7 @@ function findMismatches(input: {
       'Required: name the agent, community, requester, provider or model',
     ],
     [scope === 'model' && !hasForm(/^[^\s/]+\/\S+$/), 'name', 'Must be provider/model'],
-    [scope === 'executor' && !hasForm(/^[^\s/]+$/), 'name', 'Must be a provider without a model'],
+    [scope === 'provider' && !hasForm(/^[^\s/]+$/), 'name', 'Must be a provider without a model'],
     [period === 'week' && day > 7, 'reset_day', 'Must be 1 to 7 for a week'],
     [period === 'day' && day !== 1, 'reset_day', 'Must be 1 for a day'],
   ]

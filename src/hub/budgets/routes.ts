@@ -63,7 +63,7 @@ const budgetAnswer = z
     scope_id: z
       .string()
       .describe(
-        'Empty for the hub, guests and roles, an account id, an executor or provider, provider/model, or a community id.',
+        'Empty for the hub, guests and roles, an account id, a provider, provider/model, or a community id.',
       ),
     community: placeAnswer
       .nullable()
@@ -243,7 +243,7 @@ const usageAnswer = usageSumsAnswer.extend({
     ),
   model: z.string().nullable().optional(),
   task: z.string().nullable().optional(),
-  executor: z.string().nullable().optional(),
+  provider: z.string().nullable().optional(),
   day: z.iso.date().nullable().optional().describe('In UTC.'),
 })
 
@@ -346,7 +346,7 @@ const usageRoute = route({
   method: 'get',
   path: '/usage',
   summary:
-    'Returns tokens and cost by agent, model, task, community, executor or day (UTC), between times or whole days; the last 30 days by default',
+    'Returns tokens and cost by agent, model, task, community, provider or day (UTC), between times or whole days; the last 30 days by default',
   tag,
   access: 'read',
   rate: 'read',

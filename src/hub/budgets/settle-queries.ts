@@ -167,7 +167,7 @@ const prepareCountDays = (of: SpendingTable) =>
     const model = sql`u.value ->> 'model'`
     const { agentId, communityId } = of.row
     const scopes = sql`json_array(json_array('hub', ''), json_array('agent', ${agentId}),
-    json_array('executor', u.value ->> 'executor'), json_array('provider', ${providerSql(sql`(${model})`)}),
+    json_array('provider', ${providerSql(sql`(${model})`)}),
     json_array('model', ${model}), json_array('task', ${of.task}), json_array('community', ${communityId}))`
     const columns = Object.keys(sums).map((name) => usageDays[name as keyof typeof sums])
     return write(

@@ -15,7 +15,13 @@ import type { AccountId } from '../../shared/ids'
 import type { AccountKind } from '../contract/hub'
 import { usageArchivedBeforeSql } from '../operations/archive-queries'
 import type { ArchivedRecords } from '../operations/archive-view'
-import { paysForSql, shareSql, usageSpender, usageSpendersSql } from '../rules/payers-sql'
+import {
+  paysForSql,
+  providerSql,
+  shareSql,
+  usageSpender,
+  usageSpendersSql,
+} from '../rules/payers-sql'
 import { isShownSql } from '../rules/readable-sql'
 import { accounts } from '../schema/accounts'
 import { archiveFiles } from '../schema/audit'
@@ -106,12 +112,11 @@ const namings: Record<UsageDimension, Naming> = {
   },
   model: ownName,
   task: ownName,
-  executor: ownName,
   provider: ownName,
 }
 
 const seriesFields = ({ name, kind }: Naming) => ({
-  /** Account or community id, model, task or executor; '' for none, `private` for communities that are not read. */
+  /** Account or community id, model, task or provider; '' for none, `private` for communities that are not read. */
   id: sql<string>`s.id`,
   /** Null when deleted, and for `private`. */
   name,
@@ -122,7 +127,7 @@ const seriesFields = ({ name, kind }: Naming) => ({
   weekMicrousd: sql<number>`s.week_microusd`,
 })
 
-/** Usage of one agent, model, task, community or executor in a span of days. */
+/** Usage of one agent, model, task, community or provider in a span of days. */
 export type UsageSeries = RowOf<ReturnType<typeof seriesFields>>
 
 /** Selects series with their sums, greatest first. Reads daily sums instead of model calls. */
@@ -187,7 +192,7 @@ export function usageViewStatements({ by, fromDay, toDay, today }: UsageView, re
 
 const DAY_MS = 86_400_000
 
-export const usageGroups = ['agent', 'model', 'task', 'community', 'executor', 'day'] as const
+export const usageGroups = ['agent', 'model', 'task', 'community', 'provider', 'day'] as const
 export type UsageGroup = (typeof usageGroups)[number]
 
 const d = alias(usageDays, 'd')
@@ -230,7 +235,11 @@ const groups: Record<UsageGroup, GroupSql> = {
   },
   model: { scope: sql`'model'`, dayKey: scopeKey, eventKey: sql`${e.model}` },
   task: { scope: sql`'task'`, dayKey: scopeKey, eventKey: sql`${e.task}` },
-  executor: { scope: sql`'executor'`, dayKey: scopeKey, eventKey: sql`${e.executor}` },
+  provider: {
+    scope: sql`'provider'`,
+    dayKey: scopeKey,
+    eventKey: providerSql(e.model),
+  },
   day: {
     scope: sql`'hub'`,
     dayKey: sql`date(${d.day} * 86400, 'unixepoch')`,
@@ -276,7 +285,7 @@ export type UsageSums = RowOf<typeof sums>
 
 const groupFields = ({ names, shown }: GroupSql) => ({
   /**
-   * Account or community id, model, task, executor, or day (UTC); null for no community, `private` for those
+   * Account or community id, model, task, provider, or day (UTC); null for no community, `private` for those
    * that the reader does not read.
    */
   key: sql<string | null>`${shown ?? sql`u.key`}`,
@@ -331,7 +340,6 @@ const callFields = {
   agentName: a.name,
   activationId: call.activationId,
   call: call.call,
-  executor: call.executor,
   model: call.model,
   task: call.task,
   inputTokens: call.inputTokens,

@@ -11,7 +11,7 @@ type Period = PageBudget['period']
 export const scopeLabels = {
   hub: 'Whole hub',
   agent: 'Agent',
-  executor: 'Provider',
+  provider: 'Provider',
   model: 'Model',
   community: 'Community',
   requester: 'Requester',
@@ -63,7 +63,7 @@ export const formatBudget = (
 export const scopeOptions = {
   agent: scopeLabels.agent,
   model: scopeLabels.model,
-  executor: `${scopeLabels.executor} (all models)`,
+  provider: `${scopeLabels.provider} (all models)`,
   community: scopeLabels.community,
   requester: scopeLabels.requester,
   'role:member': scopeLabels['role:member'],
@@ -101,7 +101,7 @@ export const weekdayLabels = [
 export const explorationLabels: Record<Scope, string> = {
   hub: 'exploration by all agents',
   agent: 'exploration by this agent',
-  executor: 'exploration with models of this provider',
+  provider: 'exploration with models of this provider',
   model: 'exploration with this model',
   community: 'exploration in this community',
   requester: 'exploration by agents of this account',
@@ -115,7 +115,7 @@ export const explorationLabels: Record<Scope, string> = {
 export const spendingLabels: Record<Scope, string> = {
   hub: 'No agent can spend more',
   agent: 'This agent can’t spend more',
-  executor: 'Models of this provider can’t be used',
+  provider: 'Models of this provider can’t be used',
   model: 'This model can’t be used',
   community: 'Agents can’t spend more in this community',
   requester: 'Agents can’t spend more for this account',
@@ -129,7 +129,7 @@ export const spendingLabels: Record<Scope, string> = {
 export const nameHints: Record<string, string> = {
   hub: 'The hub has no name. Leave this empty, or choose another scope.',
   agent: 'Enter the name of an agent on this hub, such as scout.',
-  executor: 'Enter a provider without a model, such as anthropic.',
+  provider: 'Enter a provider without a model, such as anthropic.',
   model: 'Enter a model as provider/model, such as openai/gpt-6-sol.',
   requester: 'Enter the name of an account on this hub, such as mira.',
   guests: 'All guests share this budget. Leave this empty, or choose another scope.',
@@ -148,14 +148,7 @@ export const resetDayHints: Record<string, string> = {
 
 const DAY_MS = 86_400_000
 
-export const usageDimensions = [
-  'agent',
-  'model',
-  'task',
-  'community',
-  'executor',
-  'provider',
-] as const
+export const usageDimensions = ['agent', 'model', 'task', 'community', 'provider'] as const
 export type UsageDimension = (typeof usageDimensions)[number]
 export const usageSpans = [7, 30, 90, 365] as const
 type SpanDays = (typeof usageSpans)[number]

@@ -80,8 +80,6 @@ const presentComment = presenterOf(commentAnswer).from<CommentRow>({
   author: (comment) => (comment.deletedAt === null ? presentAuthor(comment) : null),
   activation_id: (comment) => (comment.deletedAt === null ? comment.activationId : null),
   is_deleted: (comment) => comment.deletedAt !== null,
-  // An answer to an idempotent write may have been stored before there was this column.
-  removal_reason: (comment) => comment.removalReason ?? null,
 })
 
 interface BranchAnswer extends z.input<typeof commentAnswer> {

@@ -10,7 +10,7 @@ export interface BudgetStatus {
   scope:
     | 'hub'
     | 'agent'
-    | 'executor'
+    | 'provider'
     | 'model'
     | 'community'
     | 'requester'
@@ -60,7 +60,6 @@ export interface Reservation {
 /** Usage and cost of one model call. */
 export interface Usage {
   call: number
-  executor: string
   model: string
   inputTokens: number
   cachedTokens: number

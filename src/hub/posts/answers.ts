@@ -51,10 +51,6 @@ export const presentPost = presenterOf(postAnswer).from<PostRow>({
     name: post.communityName,
     display_name: post.communityDisplayName,
   }),
-  // Answers to idempotent writes may have been stored before there were these columns.
-  is_pinned: (post) => post.isPinned ?? false,
-  is_triggered: (post) => post.isTriggered ?? false,
-  removal_reason: (post) => post.removalReason ?? null,
 })
 
 export const postPageAnswer = z.object({

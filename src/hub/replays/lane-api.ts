@@ -288,7 +288,6 @@ export async function closeLane(
   const model = models.at(-1) ?? ''
   const lost = {
     call: lastCall + 1,
-    executor: model.split('/')[0] ?? model,
     model,
     at: now,
     inputTokens: reservedTokens,

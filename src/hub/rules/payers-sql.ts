@@ -167,7 +167,7 @@ type Scope = Record<'scope' | 'scopeId', SQLWrapper>
 type Span = Record<'budgetId' | 'startsAt' | 'endsAt', SQLWrapper>
 type Time = SQLWrapper | number
 
-/** Returns the provider of `provider/model`, which is also its executor while agents run on this hub. */
+/** Returns the provider of `provider/model`. */
 export const providerSql = (model: SQLWrapper): SQL<string> =>
   sql`substr(${model}, 1, instr(${model} || '/', '/') - 1)`
 
@@ -180,7 +180,7 @@ export const paysForSql = (b: Scope, spender: Spender): SQL => sql`(
   OR (${b.scope} = 'agent' AND ${b.scopeId} = ${spender.agentId})
   OR (${b.scope} = 'community' AND ${b.scopeId} = ${spender.communityId})
   OR (${b.scope} = 'model' AND ${b.scopeId} IN (SELECT value FROM json_each(${spender.models})))
-  OR (${b.scope} = 'executor' AND ${b.scopeId} IN (
+  OR (${b.scope} = 'provider' AND ${b.scopeId} IN (
     SELECT ${providerSql(sql`value`)} FROM json_each(${spender.models})))
   OR (${b.scope} = 'requester' AND ${b.scopeId} IN (SELECT key FROM json_each(${spender.payers})))
   OR (${b.scope} = 'guests' AND ${b.scopeId} = '' AND ${spender.isForGuest} = 1)${
@@ -293,7 +293,7 @@ const unspentSql = (kind: Kind): SQL => sql`
 
 /** Returns the share of a model's or provider's limit that is neither spent nor reserved. */
 const freeShareSql = (kind: Kind): SQL => sql`
-  CASE WHEN ${b.scope} NOT IN ('model', 'executor') OR ${b[`limit${kind}`]} IS NULL THEN 1
+  CASE WHEN ${b.scope} NOT IN ('model', 'provider') OR ${b[`limit${kind}`]} IS NULL THEN 1
        WHEN ${lacksWindowSql} OR ${b[`limit${kind}`]} = 0 THEN 0
        ELSE (${b[`limit${kind}`]} - ${w[`spent${kind}`]} - total(${x[`reserved${kind}`]})) / ${b[`limit${kind}`]} END`
 

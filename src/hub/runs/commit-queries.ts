@@ -72,7 +72,6 @@ const prepareInsertUsage = ({ from, row, task, postId }: SpendingTable) =>
           activationId: row.id,
           call: sql`u.value ->> 'call'`,
           accountId: row.agentId,
-          executor: sql`u.value ->> 'executor'`,
           model: sql`u.value ->> 'model'`,
           task,
           postId,

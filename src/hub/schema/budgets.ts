@@ -18,7 +18,7 @@ const roleScopes = ['role:member', 'role:guest'] as const
 export const budgetScopes = [
   'hub',
   'agent',
-  'executor',
+  'provider',
   'model',
   'community',
   'requester',
@@ -37,7 +37,6 @@ export const usageEvents = sqliteTable(
     /** Number of the model call within the activation, retries included. */
     call: integer('call').notNull(),
     accountId: text('account_id').$type<AccountId>().notNull(),
-    executor: text('executor').notNull(),
     model: text('model').notNull(),
     task: text('task').notNull(),
     postId: text('post_id').$type<PostId>(),
@@ -100,7 +99,7 @@ export const budgets = sqliteTable(
   {
     id: text('id').$type<BudgetId>().primaryKey(),
     scope: text('scope', { enum: budgetScopes }).notNull(),
-    /** '' for the hub, guests, replays and roles, account id of an agent, name of an executor or provider, provider/model, id of a community. */
+    /** '' for the hub, guests, replays and roles, account id of an agent, name of a provider, provider/model, id of a community. */
     scopeId: text('scope_id').notNull().default(''),
     period: text('period', { enum: ['day', 'week', 'month'] }).notNull(),
     resetDay: integer('reset_day').notNull().default(1),

@@ -79,7 +79,7 @@ const budgetGates: Record<BudgetStatus['scope'], GateKey> = {
   agent: 'agent_budget',
   community: 'community_budget',
   model: 'model_budget',
-  executor: 'model_budget',
+  provider: 'model_budget',
   hub: 'hub_budget',
   // No run is paid by it.
   replay: 'hub_budget',

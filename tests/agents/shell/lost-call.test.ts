@@ -74,7 +74,6 @@ test('B4 B11: an activation whose journal is lost is charged to the model that i
         usage: [
           {
             model: 'anthropic/large',
-            executor: 'anthropic',
             costMicrousd: 700,
             inputTokens: 90,
             isEstimated: true,

@@ -27,7 +27,7 @@ it('B11: the audit finds differing counters, repair corrects them from usage, an
     ['agent', 'scout'],
     ['community', 'general'],
     ['model', 'test/model'],
-    ['executor', 'test'],
+    ['provider', 'test'],
   ])
     await hub.call('/budgets', { key: adminKey, body: { scope, name, period: 'day' } })
   await spend(30)
@@ -69,7 +69,7 @@ it('B11: spending without a usage event, and an event that no window counted, ar
   await office.run(`DELETE FROM usage_events WHERE cost_microusd = 12`)
   const { differences } = (await audit()).body
   expect(differences.map((each: { scope: string }) => each.scope).sort()).toEqual(
-    ['hub', 'hub', 'hub', 'agent', 'community', 'model', 'executor'].sort(),
+    ['hub', 'hub', 'hub', 'agent', 'community', 'model', 'provider'].sort(),
   )
   expect((await repair()).body.repaired).toHaveLength(7)
   expect((await audit()).body.is_consistent).toBe(true)

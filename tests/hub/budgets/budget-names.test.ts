@@ -19,8 +19,8 @@ const make = async (scope: string, name: string) => {
 }
 
 it.each([
-  ['executor', ' OpenAI ', 'openai'],
-  ['executor', 'Near', 'near'],
+  ['provider', ' OpenAI ', 'openai'],
+  ['provider', 'Near', 'near'],
   ['model', ' OpenAI/gpt-6-sol', 'openai/gpt-6-sol'],
   ['model', 'near / Llama/3', 'near/Llama/3'],
 ])('B2: a budget of the %s %j pays for %s', async (scope, name, scopeId) => {
@@ -31,8 +31,8 @@ it.each([
 })
 
 it.each([
-  ['executor', 'open ai'],
-  ['executor', 'openai/'],
+  ['provider', 'open ai'],
+  ['provider', 'openai/'],
   ['model', 'qwen-0/'],
   ['model', 'qwen-0/ '],
   ['model', '/qwen-0'],
@@ -44,7 +44,7 @@ it.each([
 })
 
 it.each([
-  ['executor', 'opneai'],
+  ['provider', 'opneai'],
   ['model', 'openai/gpt-6-sun'],
 ])(
   'B2: creating a budget of the %s %s, which no agent uses, returns a warning',

@@ -110,7 +110,7 @@ export class CallRunner {
   async finish(): Promise<void> {
     const usage = this.charges.map((charge, index): Usage => {
       const { microusd: costMicrousd, overrun: _, model = '', ...rest } = charge
-      return { ...rest, costMicrousd, model, executor: 'near', call: index + 1, at: 0 }
+      return { ...rest, costMicrousd, model, call: index + 1, at: 0 }
     })
     const floor = { microusd: this.floor, tokens: 1 }
     await this.world.office.commit(this.agent.id, this.#activationId, {

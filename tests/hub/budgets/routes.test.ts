@@ -210,7 +210,7 @@ test('B8: usage by agent, model, task and day adds up to the same total', async 
   ])
   expect(await read('task')).toMatchObject([{ task: 'mention', calls: 3 }])
   expect(await read('community')).toMatchObject([{ community: { name: 'general' }, calls: 3 }])
-  expect(await read('executor')).toMatchObject([{ executor: 'test', calls: 3 }])
+  expect(await read('provider')).toMatchObject([{ provider: 'test', calls: 3 }])
   expect(await read('day')).toMatchObject([
     { day: '2026-01-01', cost_microusd: 300 },
     { day: '2026-01-02', cost_microusd: 20 },

@@ -55,7 +55,7 @@ it('B2: a budget of each scope limits the agents that it pays for, and no others
   for (const [scope, name, isWrenFree] of [
     ['agent', 'scout', true],
     ['model', 'test/big', true],
-    ['executor', 'test', false],
+    ['provider', 'test', false],
     ['community', 'general', false],
   ] as const) {
     const { id } = await make(scope, name, 40)
@@ -75,11 +75,11 @@ it('B2: a budget of each scope limits the agents that it pays for, and no others
 
 it('B2: a task without a thread spends from no community, and a model also from its provider', async () => {
   const community = await make('community', 'general', 0)
-  const provider = await make('executor', 'test', 1_000)
+  const provider = await make('provider', 'test', 1_000)
   await hub.call('/agents/scout/activate', { key: adminKey, body: { task: 'Look' } })
   const { activationId, admission, budgets } = await start(scout.id)
   expect(admission).toBe('granted')
-  expect(budgets.map((each) => each.scope)).toEqual(['hub', 'executor'])
+  expect(budgets.map((each) => each.scope)).toEqual(['hub', 'provider'])
   await office.commit(scout.id, activationId, { usage: [{ ...usageOf(5, 1), model: 'test/big' }] })
   expect((await read(community.id)).spent_microusd).toBe(0)
   expect((await read(provider.id)).spent_microusd).toBe(5)
@@ -157,7 +157,7 @@ it('B6: of several possible models the one with the most headroom is used', asyn
     return model
   }
   expect(await loadedModel()).toBe('test/big')
-  await make('executor', 'test', 200)
+  await make('provider', 'test', 200)
   expect(await loadedModel()).toBe('other/one')
   await make('model', 'other/one', 50)
   expect(await loadedModel()).toBe('test/big')
@@ -236,7 +236,7 @@ it.each([
   [{ scope: 'agent', period: 'day' }, 'body.name'],
   [{ scope: 'hub', name: 'x', period: 'day' }, 'body.name'],
   [{ scope: 'model', name: 'big', period: 'day' }, 'body.name'],
-  [{ scope: 'executor', name: 'a/b', period: 'day' }, 'body.name'],
+  [{ scope: 'provider', name: 'a/b', period: 'day' }, 'body.name'],
   [{ scope: 'hub', period: 'year' }, 'body.period'],
   [{ scope: 'hub', period: 'week', reset_day: 8 }, 'body.reset_day'],
   [{ scope: 'hub', period: 'day', reset_day: 2 }, 'body.reset_day'],

@@ -15,7 +15,7 @@ const scopes = [
   { scope: 'hub', period: 'day' },
   { scope: 'model', name: 'near/a', period: 'day' },
   { scope: 'model', name: 'far/c', period: 'day' },
-  { scope: 'executor', name: 'near', period: 'week' },
+  { scope: 'provider', name: 'near', period: 'week' },
   { scope: 'community', name: 'general', period: 'day' },
   { scope: 'agent', name: 'flock-0', period: 'month' },
 ]
@@ -64,7 +64,7 @@ export function pays(
     replay: by.isReplay ? [''] : [],
     'role:member': [],
     'role:guest': [],
-    executor: by.models.map((model) => model.slice(0, model.indexOf('/'))),
+    provider: by.models.map((model) => model.slice(0, model.indexOf('/'))),
   }
   return payers[scope].includes(scopeId)
 }

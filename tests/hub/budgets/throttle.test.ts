@@ -47,7 +47,7 @@ it('B3: exploration pauses at the throttle share of a budget of any scope', asyn
   for (const [scope, name] of [
     ['agent', 'scout'],
     ['model', 'test/big'],
-    ['executor', 'test'],
+    ['provider', 'test'],
   ] as const) {
     const id = await make(scope, name, 900)
     expect(await explore(), scope).toBe('nothing')
@@ -75,7 +75,7 @@ it('B3 B6: with one of two models throttled the other is used for exploration', 
   })
   await make('model', 'far/one', 10, { limit_microusd: 100 })
   expect(await explore()).toEqual(['exploration', 'far/one'])
-  await make('executor', 'far', 950)
+  await make('provider', 'far', 950)
   expect(await explore()).toBe('nothing')
 })
 

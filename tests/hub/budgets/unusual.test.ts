@@ -53,9 +53,9 @@ beforeAll(async () => {
 const today = () => Math.floor(hub.clock.now() / 86_400_000)
 const use = async (agentDay: number, cost: number) => {
   await run(
-    `INSERT INTO usage_events (activation_id, call, account_id, executor, model, task, input_tokens, cached_tokens,
+    `INSERT INTO usage_events (activation_id, call, account_id, model, task, input_tokens, cached_tokens,
        output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated, duration_ms, created_at)
-     VALUES (?1, 1, ?2, 'native', 'm', 'mention', 30000, 0, 0, 0, ?3, 1, 0, 1, ?4)`,
+     VALUES (?1, 1, ?2, 'm', 'mention', 30000, 0, 0, 0, ?3, 1, 0, 1, ?4)`,
     crypto.randomUUID(),
     scout.id,
     cost,

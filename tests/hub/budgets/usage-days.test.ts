@@ -5,7 +5,7 @@ import { createParking } from '../runs/create-parking'
 
 const office = createOffice()
 const { hub } = office
-const scopes = ['hub', 'agent', 'model', 'provider', 'executor', 'task', 'community']
+const scopes = ['hub', 'agent', 'model', 'provider', 'task', 'community']
 let scout: Awaited<ReturnType<typeof hub.join>>
 let mira: Awaited<ReturnType<typeof hub.join>>
 
@@ -23,7 +23,7 @@ beforeEach(async () => {
 const calls: Usage[] = [
   usageOf(30, 3, 1),
   { ...usageOf(20, 5, 2), cachedTokens: 2, outputTokens: 7, reasoningTokens: 4, isEstimated: true },
-  { ...usageOf(0, 11, 3), model: 'other/free', executor: 'other', isPriced: false },
+  { ...usageOf(0, 11, 3), model: 'other/free', isPriced: false },
 ]
 
 /** The sums of each scope, by scope; equal to those of the usage events when each is counted once. */

@@ -103,7 +103,7 @@ test('archive: the page of budgets leads admins to archived model calls, and nob
   const file = await admin.get(path)
   expect(readCost(file.headers).roundTrips).toBe(1)
   const text = await file.text()
-  expect(text).toContain(`,${scout.name},${id},1,test,test/model,mention,1,0,1,0,0.000005,no,1\r\n`)
+  expect(text).toContain(`,${scout.name},${id},1,test/model,mention,1,0,1,0,0.000005,no,1\r\n`)
   expect(text).not.toContain('a-private-place')
   expect(await admin.read(`/budgets?archived_before=${day}`)).not.toContain(path)
   expect(await member.read('/budgets')).not.toMatch(link)

@@ -61,9 +61,9 @@ export async function createArchiveScene() {
          VALUES (?1, ?2, NULL, 'c', 'hub_search', 'hub:read', 'h', 'allowed', 'ok', ?3, '{"query":"quetzal"}')`,
         ).bind(id, mira.id, time),
         env.DB.prepare(
-          `INSERT INTO usage_events (activation_id, call, account_id, executor, model, task, input_tokens, cached_tokens,
+          `INSERT INTO usage_events (activation_id, call, account_id, model, task, input_tokens, cached_tokens,
            output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated, duration_ms, created_at)
-         VALUES (?1, 1, ?2, 'test', 'test/model', 'mention', 1, 0, 1, 0, 5, 1, 0, 1, ?3)`,
+         VALUES (?1, 1, ?2, 'test/model', 'mention', 1, 0, 1, 0, 5, 1, 0, 1, ?3)`,
         ).bind(id, scout.id, time),
       ]),
     )

@@ -48,7 +48,7 @@ async function call(lane: Lane, share: number, isReported: boolean): Promise<voi
     Math.round(share * Math.min(tokens, 10)),
     number,
   )
-  lane.usage.push({ ...spent, model: 'near/a', executor: 'near' })
+  lane.usage.push({ ...spent, model: 'near/a' })
   if (isReported) await world.renew(lane.id, lane.usage)
 }
 

@@ -242,7 +242,6 @@ export interface ItemRow {
 
 export const usageOf = (costMicrousd: number, tokens: number, call = 1): Usage => ({
   call,
-  executor: 'test',
   model: 'test/model',
   inputTokens: tokens,
   cachedTokens: 0,

@@ -64,9 +64,9 @@ test('B4: LOAD, RENEW and COMMIT read as little after ten thousand activations, 
     list,
   )
   await office.run(
-    `INSERT INTO usage_events (activation_id, call, account_id, executor, model, task, input_tokens, cached_tokens,
+    `INSERT INTO usage_events (activation_id, call, account_id, model, task, input_tokens, cached_tokens,
        output_tokens, reasoning_tokens, cost_microusd, is_priced, is_estimated, duration_ms, created_at)
-     SELECT 'x-' || value, 1, value, 'test', 'test/m', 'mention', 1, 0, 1, 0, 1, 1, 0, 1, key FROM json_each(?)`,
+     SELECT 'x-' || value, 1, value, 'test/m', 'mention', 1, 0, 1, 0, 1, 1, 0, 1, key FROM json_each(?)`,
     list,
   )
   const postId = await office.post(ada.key, '@lark')

@@ -253,7 +253,7 @@ const payers = {
   hub: ['', 'the hub'],
   agent: ['', 'agent0'],
   model: ['test/big', 'test/big'],
-  executor: ['test', 'test'],
+  provider: ['test', 'test'],
   requester: ['', 'mira'],
   'role:member': ['', 'each member'],
 } as const

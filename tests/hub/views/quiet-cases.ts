@@ -166,7 +166,7 @@ export const rows: Row[] = [
   },
   {
     gate: 'model_budget',
-    close: () => createBudget({ scope: 'executor', name: 'offline' }),
+    close: () => createBudget({ scope: 'provider', name: 'offline' }),
     load: { kind: 'loaded', admission: 'budget_exhausted' },
   },
   {
