@@ -54,7 +54,8 @@ export async function buildWorker() {
   try {
     const wrangler = join(root, 'node_modules/wrangler/bin/wrangler.js')
     await runScript(wrangler, 'deploy', '--dry-run', '--outdir', join(draft, 'worker'))
-    escapeWideCharacters(join(draft, 'worker', 'worker.js'))
+    const script = join(draft, 'worker', 'worker.js')
+    writeFileSync(script, escapeWideCharacters(readFileSync(script, 'utf8')))
     const local = await runScript(join(root, 'scripts/print-local-options.mjs'))
     writeFileSync(join(draft, 'local.json'), local)
     moveInPlace(draft, directory)
@@ -79,16 +80,15 @@ function noteUse(directory) {
 }
 
 /**
- * Writes characters above U+00FF as escapes. esbuild does so in strings, but not in regular expressions, and one of them
+ * Returns a script with its characters above U+00FF as escapes: one of them, also in a comment or a regular expression,
  * makes V8 keep the whole script with two bytes a character.
- * @param {string} path of a script
+ * @param {string} script
  */
-function escapeWideCharacters(path) {
-  const script = readFileSync(path, 'utf8')
-  const toEscape = (/** @type {string} */ each) =>
-    `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`
-  writeFileSync(path, script.replace(/[\u0100-\uffff]/g, toEscape))
-}
+export const escapeWideCharacters = (script) =>
+  script.replace(
+    /[\u0100-\uffff]/g,
+    (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 
 function hashInputs() {
   const hash = createHash('sha256')
