@@ -461,8 +461,10 @@ export interface ImportedLine {
 
 /** Why lines of an import are refused, as sentences. */
 const lineProblems = {
-  tooMany: `An import can name ${formatCount(trialLimits.importRunsMax)} runs that the set does not have.`,
-  full: `The set has ${formatCount(trialLimits.casesPerSet)} cases, the most that a set can have.`,
+  tooMany: () =>
+    `An import can name ${formatCount(trialLimits.importRunsMax)} runs that the set does not have.`,
+  full: () =>
+    `The set has ${formatCount(trialLimits.casesPerSet)} cases, the most that a set can have.`,
 } as const
 
 /**
@@ -496,7 +498,7 @@ export async function importCases(
   const byId = new Map<string, CaseRun>(found.map((each) => [each.id, each]))
 
   const refuse = (input: CaseInput): string | null => {
-    if (!looked.has(input.activation_id)) return lineProblems.tooMany
+    if (!looked.has(input.activation_id)) return lineProblems.tooMany()
     const of = byId.get(input.activation_id)
     const agent = { id: set.agentId, name: set.agentName }
     return findRefusal(caller, of, agent)?.message ?? findCredentialProblem(input, settings)
@@ -531,7 +533,7 @@ export async function importCases(
     const { line } = each
     const caseId = added.get(each.run)
     if (caseId === undefined)
-      return { line, result: 'refused', caseId: null, message: lineProblems.full }
+      return { line, result: 'refused', caseId: null, message: lineProblems.full() }
     const isFirst = chosen.get(each.run)?.line === line
     return { line, result: isFirst ? 'added' : 'kept', caseId, message: '' }
   })

@@ -136,7 +136,7 @@ export interface ToolResult {
 /** A part of an answer as of a time that is not as it was. */
 export type CurrentPart = 'author' | 'community' | 'score' | 'comment_count' | 'order' | 'matches'
 
-export interface AsOf {
+interface AsOf {
   at: number
   /** `order`: the results stand in their order of today. `matches`: words were found in the texts of today. */
   current: readonly CurrentPart[]
@@ -230,7 +230,7 @@ export interface ServerInstructions {
 }
 
 /** How a tool can be called. */
-export interface CallProperties {
+interface CallProperties {
   isIdempotent: boolean
   isSequential: boolean
   doing: string

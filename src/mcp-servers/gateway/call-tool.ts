@@ -1,21 +1,20 @@
-import type {
-  Actor,
-  AuditEntry,
-  AuthorizationQuery,
-  ConversationApi,
-  GrantPolicy,
+import {
+  type Actor,
+  type AuditEntry,
+  type AuthorizationQuery,
+  type ConversationApi,
+  type GrantPolicy,
+  noPrivacy,
 } from '../../hub/contract/hub'
-import { noPrivacy } from '../../hub/contract/hub'
 import { activationLimits, audit } from '../../shared/config'
 import { isLongerThan } from '../../shared/cut-text'
 import type { ErrorDetail } from '../../shared/errors'
 import { hashArguments, parseLosslessJson } from '../../shared/exact-json'
-import type { ToolCall, ToolCaller, ToolResult } from '../contract/tools'
+import type { MemoryApi, ToolCall, ToolCaller, ToolResult } from '../contract/tools'
 import { AccountMissingError } from '../credentials/connection'
 import { emptyScrubber, type Scrubber } from '../credentials/scrub'
 import { resultsReadName } from '../servers/results'
 import { NotRecordedError } from '../tool/not-recorded'
-import { toPastHub, toPastMemory } from './as-of'
 import {
   checkCall,
   judgePolicy,
@@ -416,4 +415,40 @@ const selectOwn = ({ reads, caller }: PendingCall) => ({
   ...reads.stores,
   privacy: caller.privacy ?? noPrivacy,
   hasReadUntrusted: caller.hasReadUntrusted ?? false,
+})
+
+/*
+ * What the tools of a caller with `at` can use. Methods that know no earlier values, and all that write, refuse, so
+ * that a tool cannot mix what is with what was.
+ */
+
+const refusePast = async (): Promise<never> => {
+  throw new NotRecordedError()
+}
+
+/** Returns the hub's API for actors with `at`. */
+const toPastHub = ({ search, readThread, readFeed }: ConversationApi): ConversationApi => ({
+  search,
+  readThread,
+  readFeed,
+  discover: refusePast,
+  readProfile: refusePast,
+  readCommunity: refusePast,
+  readInbox: refusePast,
+  readBudgets: refusePast,
+  createPost: refusePast,
+  createComment: refusePast,
+  vote: refusePast,
+  sendDm: refusePast,
+  findAnswer: refusePast,
+})
+
+/** Returns the memory for calls as of a time. */
+const toPastMemory = ({ listFacts }: MemoryApi): MemoryApi => ({
+  listFacts,
+  rememberFact: refusePast,
+  forgetFact: refusePast,
+  addTask: refusePast,
+  completeTask: refusePast,
+  readSkill: refusePast,
 })

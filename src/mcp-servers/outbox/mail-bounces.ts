@@ -1,10 +1,9 @@
 import * as z from 'zod'
 import type { Bounce, BounceReport } from '../../hub/contract/mail'
 import type { SentDelivery } from '../../hub/contract/triggers'
-import { shortenText } from '../../shared/cut-text'
 import type { MailService } from '../../shared/mail-url'
-import { withoutDirection } from '../../shared/texts'
 import { checkStandard, isSameText } from '../triggers'
+import { toReason } from './mail-transport'
 
 /** What a service reports: a bounce that ends an address, or nothing that does; undefined: it is no such report. */
 type Reported = Bounce[] | undefined
@@ -14,17 +13,6 @@ interface BounceService {
   check(secret: string, report: SentDelivery, now: number): Promise<'valid' | 'signature' | 'late'>
   read(body: unknown): Reported
 }
-
-/** Characters of a reason that are kept. */
-const reasonChars = 200
-
-const toReason = (text: string): string =>
-  shortenText(
-    withoutDirection(text)
-      .replace(/[\s\p{Cc}]+/gu, ' ')
-      .trim(),
-    reasonChars,
-  )
 
 // Resend's times can end in hours alone: 2024-11-22 23:41:12.126+00.
 const time = z

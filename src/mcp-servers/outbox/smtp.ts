@@ -4,10 +4,8 @@ import MimeNode from 'nodemailer/lib/mime-node'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { MailMessage, MailResult } from '../../hub/contract/mail'
 import { mailLimits } from '../../shared/config'
-import { shortenText } from '../../shared/cut-text'
 import type { SmtpServer } from '../../shared/mail-url'
-import { withoutDirection } from '../../shared/texts'
-import type { MailTransport, Sender } from './mail-transport'
+import { type MailTransport, type Sender, toReason } from './mail-transport'
 
 /**
  * Opens a session with a mail server: connects, with TLS unless the server is this machine, and signs in.
@@ -161,26 +159,15 @@ function explain({ host, port, security }: SmtpServer, error: unknown): string {
   return `No connection to ${host}:${port}${how}. ${explainFault(error)}`
 }
 
-/** Characters of an answer that are shown. */
-const shownChars = 200
-
 /** Returns what went wrong, as a sentence. */
 function explainFault(error: unknown): string {
   const { name, message } = error instanceof Error ? error : { name: '', message: '' }
   const { code, response } = (error ?? {}) as SmtpFault
   if (typeof response === 'string' && response !== '') {
-    return `The mail server answered: ${oneLine(response)}`
+    return `The mail server answered: ${toReason(response)}`
   }
   const isTimeout = name === 'TimeoutError' || name === 'AbortError' || code === 'ETIMEDOUT'
   if (isTimeout) return `The mail server did not answer within ${mailLimits.timeoutMs / 1000} s.`
   if (code === 'ETLS') return 'The mail server does not offer the TLS that is required.'
-  return `The connection failed: ${oneLine(message || 'no reason was given')}`
+  return `The connection failed: ${toReason(message || 'no reason was given')}`
 }
-
-const oneLine = (text: string): string =>
-  shortenText(
-    withoutDirection(text)
-      .replace(/[\s\p{Cc}]+/gu, ' ')
-      .trim(),
-    shownChars,
-  )

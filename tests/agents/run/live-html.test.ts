@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { findBlockEnd, LiveHtml } from '../../../src/agents/run/live-html'
+import { findBlockEnd, LiveHtml } from '../../../src/agents/run/live-stream'
 import { renderMarkdown } from '../../../src/shared/markdown/render-markdown'
 
 /** Writes a text in pieces, and returns the HTML that a watcher has, and up to where it reaches. */

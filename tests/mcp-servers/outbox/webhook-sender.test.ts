@@ -1,8 +1,11 @@
 import { Webhook } from 'standardwebhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createCipher } from '../../../src/mcp-servers/credentials/cipher'
-import { createSecret, signMessage } from '../../../src/mcp-servers/outbox/sign'
-import { createWebhookSender } from '../../../src/mcp-servers/outbox/webhook-sender'
+import {
+  createSecret,
+  createWebhookSender,
+  signMessage,
+} from '../../../src/mcp-servers/outbox/webhook-sender'
 import { fromBase64 } from '../../../src/shared/base64'
 import { webhookLimits } from '../../../src/shared/config'
 

@@ -2,13 +2,13 @@ import { expect, it } from 'vitest'
 import { toWireName } from '../../../src/mcp-servers/remote/catalogue'
 import { parseEvent, parseMessages } from '../../../src/mcp-servers/remote/messages'
 import { hashOffer, showInvisible, toPlain } from '../../../src/mcp-servers/remote/pin'
+import type { RemoteToolRow } from '../../../src/mcp-servers/remote/queries'
 import {
   findTools,
   presentTool,
   type ToolFilter,
   toPage,
-} from '../../../src/mcp-servers/remote/present'
-import type { RemoteToolRow } from '../../../src/mcp-servers/remote/queries'
+} from '../../../src/mcp-servers/remote/remotes'
 import { createArgumentCheck, toTool } from '../../../src/mcp-servers/remote/to-tool'
 import { createDiffBudget, diffLines } from '../../../src/shared/diff-lines'
 import { measureLeastMs } from '../../support/measure-least'

@@ -1,12 +1,11 @@
+import { OpenAIResponsesLanguageModel } from '@ai-sdk/openai/internal'
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { ModelAddress } from '../../../mcp-servers/contract/model-admin'
 import type { ModelProtocol } from '../../../shared/runner-protocol'
 import type { Settings } from '../../../shared/settings'
 import { anthropicRetryPolicy, createAnthropicModel } from './anthropic'
-import { createOpenAIModel } from './openai'
 import { createOpenAICompatibleModel } from './openai-compatible'
 import { openAIRetryPolicy, type ProviderConnection, type RetryPolicy } from './provider'
-import { toWorkersAIUrl, workersAIRetryPolicy } from './workers-ai'
 
 type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>
 
@@ -45,6 +44,19 @@ const chatToolsMax = 128
 const bearer = { keyHeader: 'authorization', modelsPath: '/models' } as const
 
 const noOptions = (): ProviderOptions => ({})
+
+/**
+ * Returns the URL of Workers AI over HTTPS, with Chat Completions as its protocol. Unlike a binding,
+ * this works the same locally and deployed (docs/decisions/models.md).
+ */
+const toWorkersAIUrl = ({ WORKERS_AI_ACCOUNT_ID: account }: Settings): string | null =>
+  account ? `https://api.cloudflare.com/client/v4/accounts/${account}/ai/v1` : null
+
+/** A used-up daily allocation answers 429, like a lack of capacity. */
+const workersAIRetryPolicy: RetryPolicy = {
+  ...openAIRetryPolicy,
+  finalErrors: ['daily free allocation'],
+}
 
 /** Providers by the first half of `provider/model`, in the order in which a default is chosen. */
 export const modelProviders: Record<string, ModelProvider> = {
@@ -119,4 +131,15 @@ export const modelProviders: Record<string, ModelProvider> = {
     retryPolicy: workersAIRetryPolicy,
     toolsMax: chatToolsMax,
   },
+}
+
+/** Creates a model of the Responses API. */
+function createOpenAIModel(connection: ProviderConnection): LanguageModelV4 {
+  const { baseUrl, key, fetch, modelName } = connection
+  return new OpenAIResponsesLanguageModel(modelName, {
+    provider: 'openai.responses',
+    url: ({ path }) => `${baseUrl}${path}`,
+    headers: () => ({ Authorization: `Bearer ${key}` }),
+    fetch,
+  })
 }

@@ -1,0 +1,1 @@
+export const { Buffer } = process.getBuiltinModule('node:buffer')

@@ -1,0 +1,1 @@
+export const { EventEmitter } = process.getBuiltinModule('node:events')

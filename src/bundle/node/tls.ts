@@ -1,0 +1,4 @@
+const tls = process.getBuiltinModule('node:tls')
+
+export default tls
+export const { connect } = tls
