@@ -6,7 +6,7 @@ import { deletedAnswer, pageFields, presenterOf, presentTime, timeAnswer } from 
 import { readCredential, requireViewer } from '../http/authenticate'
 import { findRegistrationMode } from '../http/hub-env'
 import { readIdempotencyKey } from '../http/mount-routes'
-import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import { type Call, presentIdempotent, type Route, routesOf } from '../http/route'
 import { readPicture } from '../media/actions'
 import { personAnswer, presentPerson } from '../rules/people'
 import {
@@ -62,7 +62,7 @@ import {
   selectOwnAccount,
 } from './queries'
 
-const tag = 'sign-in'
+const route = routesOf('people')
 
 async function readMe({ context, credential, read }: Call<unknown, unknown>): Promise<AccountRow> {
   const { answers } = await read({ me: selectOwnAccount(credential, context.clock.now()) })
@@ -86,7 +86,7 @@ const registerRoute = route({
   method: 'post',
   path: '/accounts',
   summary: 'Registers an account and returns its key, which is shown only once',
-  tag,
+  tag: 'sign-in',
   access: 'open',
   rate: 'register',
   status: 201,
@@ -148,7 +148,6 @@ const listRoute = route({
   summary: 'Lists accounts, oldest first',
   tag: 'read',
   access: 'read',
-  rate: 'read',
   query: listQuery,
   answer: z.object({ accounts: z.array(accountAnswer), ...pageFields }),
   handle: async ({ context, list, query, read }) => {
@@ -173,9 +172,8 @@ const updateMeRoute = route({
   method: 'patch',
   path: '/me',
   summary: 'Updates your description, display name or metadata',
-  tag,
+  tag: 'sign-in',
   access: 'write',
-  rate: 'write',
   body: profileInput,
   answer: z.object({ account: ownAccountAnswer }),
   handle: async (call) => {
@@ -191,9 +189,7 @@ const updateMeRoute = route({
 const avatarRoutes = (['put', 'delete'] as const).flatMap((method) => {
   const common = {
     method,
-    tag,
     access: 'write',
-    rate: 'write',
     takesImage: method === 'put',
   } as const
   const readFile = ({ c }: Call<unknown, unknown>) =>
@@ -204,6 +200,7 @@ const avatarRoutes = (['put', 'delete'] as const).flatMap((method) => {
       ...common,
       path: '/me/avatar',
       summary: `${sets} your picture${what}`,
+      tag: 'sign-in',
       answer: z.object({ account: ownAccountAnswer }),
       handle: async (call) => {
         const account = await changeOwnAvatar(call.context, call.actor(), await readFile(call))
@@ -212,7 +209,6 @@ const avatarRoutes = (['put', 'delete'] as const).flatMap((method) => {
     }),
     route({
       ...common,
-      tag: 'people',
       path: '/accounts/:name/avatar',
       summary:
         method === 'put'
@@ -233,9 +229,7 @@ const changeRoleRoute = route({
   method: 'put',
   path: '/accounts/:name/role',
   summary: 'Changes the role of an account: guest, member or admin (admin)',
-  tag: 'people',
   access: 'admin',
-  rate: 'write',
   body: roleInput,
   answer: z.object({ account: accountAnswer }),
   handle: async (call) => {
@@ -252,9 +246,8 @@ export const accountRoutes: Route[] = [
     method: 'get',
     path: '/me',
     summary: 'Returns your account; it checks your key',
-    tag,
+    tag: 'sign-in',
     access: 'own',
-    rate: 'read',
     allowsUnclaimed: true,
     answer: z.object({ account: ownAccountAnswer }),
     handle: async (call) => ({ account: presentOwnAccount(await readMe(call)) }),
@@ -264,8 +257,6 @@ export const accountRoutes: Route[] = [
   listRoute,
 ]
 
-const peopleTag = 'people'
-const admin = { tag: peopleTag, access: 'admin', rate: 'write' } as const
 const doneAnswer = z.object({ account: personAnswer })
 const presentDone = (account: AccountRow) => ({ account: presentPerson(account) })
 const nameOf = (call: Call<unknown, unknown>): string => call.param('name')
@@ -291,11 +282,11 @@ const revokeRoutes = [
 ] as const satisfies object[]
 
 const linkRoute = route({
-  ...admin,
   method: 'post',
   path: '/sessions/link',
   summary:
     'Creates a sign-in link, which opens one browser session; its account is notified (admin)',
+  access: 'admin',
   status: 201,
   body: knownFields({ name: z.string().max(100).optional() }),
   answer: z.object({ url: z.url(), expires_at: timeAnswer }),
@@ -312,10 +303,10 @@ export const peopleRoutes: Route[] = [
   linkRoute,
   ...revokeRoutes.map(({ kind, list, what }) =>
     route({
-      ...admin,
       method: 'delete',
       path: `/accounts/:name/${list}/:id`,
       summary: `${what}, and ends the sessions opened with it (admin)`,
+      access: 'admin',
       answer: deletedAnswer,
       handle: async (call) => {
         const id = call.param('id')
@@ -325,12 +316,11 @@ export const peopleRoutes: Route[] = [
     }),
   ),
   route({
-    ...admin,
     method: 'get',
     path: '/accounts/:name/access',
     summary:
       'Lists keys, sessions, passkeys, linked accounts, bans and mutes of an account (admin)',
-    rate: 'read',
+    access: 'admin',
     answer: z.object({
       credentials: z.array(
         z.object({
@@ -395,10 +385,10 @@ export const peopleRoutes: Route[] = [
     },
   }),
   route({
-    ...admin,
     method: 'delete',
     path: '/accounts/:name/keys/:id',
     summary: 'Revokes a key of an account with the sessions opened with it, or one session (admin)',
+    access: 'admin',
     answer: deletedAnswer,
     handle: async (call) => {
       await revokeAccountKey(call.context, call.actor(), nameOf(call), call.param('id'))
@@ -406,38 +396,38 @@ export const peopleRoutes: Route[] = [
     },
   }),
   route({
-    ...admin,
     method: 'delete',
     path: '/accounts/:name/sessions',
     summary: 'Ends all browser sessions and sign-in links of an account (admin)',
+    access: 'admin',
     answer: doneAnswer,
     handle: async (call) =>
       presentDone(await endSessions(call.context, call.actor(), nameOf(call))),
   }),
   route({
-    ...admin,
     method: 'post',
     path: '/accounts/:name/disable',
     summary: 'Disables an account from its next request on (admin)',
+    access: 'admin',
     body: reasonInput,
     answer: doneAnswer,
     handle: async (call) =>
       presentDone(await disableAccount(call.context, call.actor(), nameOf(call), call.body)),
   }),
   route({
-    ...admin,
     method: 'post',
     path: '/accounts/:name/enable',
     summary: 'Enables a disabled account (admin)',
+    access: 'admin',
     answer: doneAnswer,
     handle: async (call) =>
       presentDone(await enableAccount(call.context, call.actor(), nameOf(call))),
   }),
   route({
-    ...admin,
     method: 'post',
     path: '/accounts/:name/bans',
     summary: 'Bans an account from the hub, or mutes it, with a reason and an end (admin)',
+    access: 'admin',
     status: 201,
     body: banInput,
     answer: z.object({ ban: z.object({ id: z.string() }) }),
@@ -446,10 +436,10 @@ export const peopleRoutes: Route[] = [
     }),
   }),
   route({
-    ...admin,
     method: 'post',
     path: '/accounts/:name/bans/:id/lift',
     summary: 'Lifts a ban or a mute (admin)',
+    access: 'admin',
     answer: z.object({ ban: z.object({ id: z.string() }) }),
     handle: async (call) => {
       const done = await liftRestriction(call.context, call.actor(), nameOf(call), call.param('id'))
@@ -457,9 +447,7 @@ export const peopleRoutes: Route[] = [
     },
   }),
   route({
-    tag: peopleTag,
     access: 'write',
-    rate: 'write',
     method: 'delete',
     path: '/accounts/:name',
     summary:
@@ -478,10 +466,10 @@ export const peopleRoutes: Route[] = [
     },
   }),
   route({
-    ...admin,
     method: 'put',
     path: '/accounts/:name/name',
     summary: 'Renames an account, which frees its name (admin)',
+    access: 'admin',
     body: nameInput,
     answer: doneAnswer,
     handle: async (call) =>
@@ -489,7 +477,6 @@ export const peopleRoutes: Route[] = [
   }),
 ]
 
-const invitationTag = 'people'
 const roleAnswer = invitationInput.shape.role.unwrap()
 
 const invitationListQuery = z.object({
@@ -502,9 +489,7 @@ export const invitationRoutes: Route[] = [
     method: 'post',
     path: '/invitations',
     summary: 'Creates an invitation link for one person, with a role of at most your own',
-    tag: invitationTag,
     access: 'write',
-    rate: 'write',
     status: 201,
     body: invitationInput,
     answer: z.object({
@@ -531,9 +516,7 @@ export const invitationRoutes: Route[] = [
     method: 'get',
     path: '/invitations',
     summary: 'Lists invitations, newest first: all of them for admins, otherwise your own',
-    tag: invitationTag,
     access: 'write',
-    rate: 'read',
     query: invitationListQuery,
     answer: z.object({
       invitations: z.array(
@@ -583,9 +566,7 @@ export const invitationRoutes: Route[] = [
     method: 'delete',
     path: '/invitations/:id',
     summary: 'Withdraws an invitation that was not used',
-    tag: invitationTag,
     access: 'write',
-    rate: 'write',
     answer: deletedAnswer,
     handle: async (call) => {
       await withdrawInvitation(call.context, call.viewer(), call.param('id'))

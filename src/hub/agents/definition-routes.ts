@@ -3,7 +3,7 @@ import { definitionLimits } from '../../shared/config'
 import type { AccountId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
 import { countAnswer, presenterOf, presentTime, timeAnswer, warningsAnswer } from '../http/answers'
-import { type Route, route } from '../http/route'
+import { type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
 import { restoreDefinition, type SavedDefinition, saveDefinition } from './definition-actions'
 import { type DefinitionRow, selectDefinition, selectVersions } from './definition-queries'
@@ -11,7 +11,7 @@ import { definitionErrors, type Editor, requireEditor } from './definition-rules
 import { applyHeld, applyInput, discardHeld, discardInput } from './held-actions'
 import { type HeldDefinition, selectHeld } from './held-queries'
 
-const tag = 'agents'
+const route = routesOf('agents')
 
 const factsAnswer = z.object({
   agent_id: z.string(),
@@ -120,9 +120,7 @@ export const definitionRoutes: Route[] = [
     path: '/agents/:name/definition',
     summary:
       "Validates and loads an agent's definition; an invalid definition changes nothing (admin, or the member who owns the agent; a new one belongs to the member who creates it)",
-    tag,
     access: 'write',
-    rate: 'write',
     body: filesInput,
     answer: savedAnswer,
     handle: async (call) => {
@@ -137,9 +135,7 @@ export const definitionRoutes: Route[] = [
     method: 'get',
     path: '/agents/:name/definition',
     summary: 'Returns the active version of an agent’s definition with its files (admin or owner)',
-    tag,
     access: 'own',
-    rate: 'read',
     query: z.object({
       version: z.coerce
         .number()
@@ -171,9 +167,7 @@ export const definitionRoutes: Route[] = [
     method: 'get',
     path: '/agents/:name/definition/versions',
     summary: 'Lists the versions of an agent’s definition, newest first (admin or owner)',
-    tag,
     access: 'own',
-    rate: 'read',
     answer: versionsAnswer,
     handle: async ({ param, read }) => {
       const { viewer, answers } = await read({ rows: selectVersions({ name: param('name') }) })
@@ -195,9 +189,7 @@ export const definitionRoutes: Route[] = [
     path: '/agents/:name/definition/restore',
     summary:
       'Makes the files of an earlier version the new version of a definition (admin or owner)',
-    tag,
     access: 'write',
-    rate: 'write',
     body: restoreInput,
     answer: savedAnswer,
     handle: async ({ context, body, param, viewer }) =>
@@ -213,9 +205,7 @@ export const definitionRoutes: Route[] = [
     path: '/agents/:name/definition/held/apply',
     summary:
       'Makes a saved change that waits for its trial the active version, whatever the trial shows',
-    tag,
     access: 'admin',
-    rate: 'write',
     body: applyInput,
     answer: definitionAnswer,
     handle: async ({ context, body, param, viewer }) =>
@@ -225,9 +215,7 @@ export const definitionRoutes: Route[] = [
     method: 'delete',
     path: '/agents/:name/definition/held',
     summary: 'Discards a saved change that waits for its trial, and cancels that (admin or owner)',
-    tag,
     access: 'write',
-    rate: 'write',
     query: discardInput,
     answer: z.object({ discarded: z.string().describe('Hash of its files.') }),
     handle: async ({ context, param, query, viewer }) => ({

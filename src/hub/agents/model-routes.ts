@@ -1,11 +1,12 @@
 import * as z from 'zod'
 import { requireAdmin } from '../http/authenticate'
-import { type Route, route } from '../http/route'
+import { type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
 import { modelTestInput, toModelsView, tryModel } from './model-actions'
 import { selectModelUsers } from './model-queries'
 
-const tag = 'hub'
+const route = routesOf('hub')
+
 const dollars = z.number().describe('Micro-dollars per million tokens.')
 
 const providerAnswer = z
@@ -72,9 +73,7 @@ export const modelRoutes: Route[] = [
     method: 'get',
     path: '/models',
     summary: 'Lists model providers, which agents use them, and prices (admin)',
-    tag,
     access: 'own',
-    rate: 'read',
     answer: modelsAnswer,
     handle: async ({ context, read }) => {
       const { agents, models } = context
@@ -114,9 +113,7 @@ export const modelRoutes: Route[] = [
     path: '/models/test',
     summary:
       'Makes one short call to a model, paid by the budgets, and returns what it took (admin)',
-    tag,
     access: 'admin',
-    rate: 'write',
     body: modelTestInput,
     answer: testAnswer,
     handle: async (call) => {

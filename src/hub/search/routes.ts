@@ -3,7 +3,7 @@ import { limits } from '../../shared/config'
 import { decodeCount, encodeCursor, toPageFields } from '../../shared/cursor'
 import type { SearchHit } from '../contract/hub'
 import { offsetParameter, pageFields, presentTime, timeAnswer } from '../http/answers'
-import { type Route, route } from '../http/route'
+import { type Route, routesOf } from '../http/route'
 import { asOfField, assertPast, atParameter, presentAsOf } from '../rules/as-it-was'
 import { personAnswer, presentPerson } from '../rules/people'
 import { communityName, placeAnswer } from '../rules/places'
@@ -18,6 +18,8 @@ import {
 import { searchSpans, toSince } from './spans'
 import { findSuggestion } from './suggest'
 import { readSearchTerms } from './terms'
+
+const route = routesOf('read')
 
 /** Kinds of hits by the names that clients use for them. */
 const typeNames: Record<string, SearchHit['type'][]> = {
@@ -133,7 +135,6 @@ export const searchRoutes: Route[] = [
     method: 'get',
     path: '/search',
     summary: 'Searches the full text; in snippets, matches are between U+2068 and U+2069',
-    tag: 'read',
     access: 'read',
     rate: 'search',
     query: searchQuery,

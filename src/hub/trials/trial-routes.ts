@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { presentIdempotent, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { readCaller, toCaller } from '../replays/callers'
 import {
   cancelTrial,
@@ -25,7 +25,7 @@ import {
 } from './trial-answers'
 import { trialInput, verdictInput } from './trial-inputs'
 
-const tag = 'agents'
+const route = routesOf('agents')
 
 export const trialRoutes: Route[] = [
   route({
@@ -33,10 +33,8 @@ export const trialRoutes: Route[] = [
     path: '/sets/:id/trials',
     summary:
       'Runs all cases of a set with the active definition and with a draft of another, for people who may edit the agent. Nobody else sees anything of it, and it writes nothing. Cost comes from the budgets of whoever asks and from that of replays',
-    tag,
     access: 'write',
     status: 202,
-    rate: 'write',
     body: trialInput,
     answer: startedTrialAnswer,
     handle: async (call) => {
@@ -52,9 +50,7 @@ export const trialRoutes: Route[] = [
     path: '/sets/:id/trials/preview',
     summary:
       'Returns what a trial would run, what it can cost at most, which budgets pay, and why it cannot start; it starts nothing',
-    tag,
     access: 'write',
-    rate: 'write',
     allowsMuted: true,
     body: trialInput,
     answer: z.object({ promise: trialPromiseAnswer }),
@@ -67,9 +63,7 @@ export const trialRoutes: Route[] = [
     method: 'get',
     path: '/sets/:id/trials',
     summary: 'Lists the trials of a set, newest first, for people who may edit its agent',
-    tag,
     access: 'own',
-    rate: 'read',
     answer: z.object({ trials: z.array(listedTrialAnswer) }),
     handle: async (call) => {
       const rows = await listTrials(call.context, await readCaller(call), call.param('id'))
@@ -81,9 +75,7 @@ export const trialRoutes: Route[] = [
     path: '/trials/:id',
     summary:
       'Returns a trial with its cases and what can be said of it, for people who may edit its agent. Words of a case are there for whoever sees all of its run',
-    tag,
     access: 'own',
-    rate: 'read',
     answer: z.object({ trial: trialAnswer }),
     handle: async (call) => ({
       trial: presentTrial(await readTrial(call.context, await readCaller(call), call.param('id'))),
@@ -93,9 +85,7 @@ export const trialRoutes: Route[] = [
     method: 'post',
     path: '/trials/:id/cancel',
     summary: 'Cancels a trial: what runs ends within its current model call',
-    tag,
     access: 'write',
-    rate: 'write',
     allowsMuted: true,
     answer: cancelledTrialAnswer,
     handle: async (call) => {
@@ -108,9 +98,7 @@ export const trialRoutes: Route[] = [
     path: '/trials/:id/blind',
     summary:
       'Returns the next two answers that people have to compare, in an order that does not say where they come from',
-    tag,
     access: 'own',
-    rate: 'read',
     query: z.object({ case: z.string().optional().describe('The id of one case.') }),
     answer: blindAnswer,
     handle: async (call) => {
@@ -124,9 +112,7 @@ export const trialRoutes: Route[] = [
     path: '/trials/:id/cases/:case_id/verdict',
     summary:
       'Saves which of two answers is better, in the order in which you were shown them. It counts before what checks and a judge say',
-    tag,
     access: 'write',
-    rate: 'write',
     allowsMuted: true,
     body: verdictInput,
     answer: judgedAnswer,

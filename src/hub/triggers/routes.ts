@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { deletedAnswer, presentTime, timeAnswer } from '../http/answers'
-import { presentIdempotent, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
 import { communityName, placeAnswer, withoutMark } from '../rules/places'
 import { deliveryOutcomes, verifications } from '../schema/triggers'
@@ -16,7 +16,7 @@ import {
 } from './queries'
 import { receiveDelivery } from './receive-actions'
 
-const tag = 'tools'
+const route = routesOf('tools')
 
 const triggerFields = {
   id: z.string(),
@@ -71,9 +71,7 @@ export const triggerRoutes: Route[] = [
     path: '/triggers',
     summary:
       'Lists your triggers, or those of a community that you moderate, with their last deliveries',
-    tag,
     access: 'own',
-    rate: 'read',
     query: z.object({ community: communityName.optional() }),
     answer: z.object({
       triggers: z.array(
@@ -107,9 +105,7 @@ export const triggerRoutes: Route[] = [
     path: '/triggers',
     summary:
       'Creates an address at which another service posts in a community or gives an agent a task',
-    tag,
     access: 'write',
-    rate: 'write',
     status: 201,
     body: triggerInput,
     answer: z.object({
@@ -129,9 +125,7 @@ export const triggerRoutes: Route[] = [
     method: 'post',
     path: '/triggers/:id/secret',
     summary: 'Gives one of your triggers a new secret; the one before is accepted for a day',
-    tag,
     access: 'write',
-    rate: 'write',
     answer: z.object({
       trigger: z.object({
         id: z.string(),
@@ -150,9 +144,7 @@ export const triggerRoutes: Route[] = [
     method: 'delete',
     path: '/triggers/:id',
     summary: 'Deletes one of your triggers, or one of a community that you moderate',
-    tag,
     access: 'write',
-    rate: 'write',
     allowsMuted: true,
     answer: deletedAnswer,
     handle: async (call) => {
@@ -164,9 +156,7 @@ export const triggerRoutes: Route[] = [
     method: 'post',
     path: '/triggers/:id',
     summary: 'Takes a delivery of another service, signed with the secret of the trigger',
-    tag,
     access: 'open',
-    rate: 'write',
     status: 202,
     idleStatus: 200,
     takesDelivery: true,

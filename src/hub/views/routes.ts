@@ -20,7 +20,7 @@ import {
   presentTime,
   timeAnswer,
 } from '../http/answers'
-import { type Call, type Route, route } from '../http/route'
+import { type Call, type Route, routesOf } from '../http/route'
 import { selectUnreadCounts } from '../messages/queries'
 import { postErrors } from '../posts/actions'
 import {
@@ -52,6 +52,8 @@ import { selectActivity } from './home-queries'
 import { previewStatements } from './preview-queries'
 import { type AgentPromise, previewBody, readDraft, toDraft, toPreview } from './preview-view'
 import { quietStatements } from './quiet-queries'
+
+const route = routesOf('read')
 
 const homeAnswer = z.object({
   your_account: personAnswer.extend({
@@ -103,9 +105,7 @@ const homeRoute = route({
   path: '/home',
   summary:
     'Returns what is new for you: activity on your posts, messages, posts that you follow, and what to do next',
-  tag: 'read',
   access: 'own',
-  rate: 'read',
   answer: homeAnswer,
   handle: async ({ context, credential, reader, read }) => {
     const now = context.clock.now()
@@ -192,9 +192,7 @@ export const feedRoutes: Route[] = [
     path: '/feed',
     summary:
       'Lists posts of all communities that are not muted; with filter=following those of communities that you subscribe to and accounts that you follow',
-    tag: 'read',
     access: 'read',
-    rate: 'read',
     query: postPageQuery.extend({ filter: z.enum(['all', 'following']).default('all') }),
     answer: postPageAnswer,
     handle: async ({ context, credential, list: name, reader, query, read }) => {
@@ -211,9 +209,7 @@ export const feedRoutes: Route[] = [
     method: 'get',
     path: '/communities/:name/feed',
     summary: 'Lists the posts of one community',
-    tag: 'read',
     access: 'read',
-    rate: 'read',
     query: postPageQuery,
     answer: postPageAnswer.extend({ community: communityAnswer }),
     handle: async ({ context, credential, list: name, reader, param, query, read }) => {
@@ -234,9 +230,7 @@ export const feedRoutes: Route[] = [
     method: 'get',
     path: '/accounts/:name',
     summary: 'Returns an account and its latest posts',
-    tag: 'read',
     access: 'read',
-    rate: 'read',
     answer: profileAnswer,
     handle: readProfile,
   }),
@@ -270,7 +264,6 @@ export const approvalListRoutes: Route[] = [
       'Lists calls that require approval, as they would run, with whole secrets masked. Admins see all calls, others those of their own requests. When is_redacted is true, arguments and note are empty: only admins and the owner of the agent see them',
     tag: 'tools',
     access: 'own',
-    rate: 'read',
     query: z.object({
       status: z
         .enum(['pending', 'approved', 'denied', 'expired', 'cancelled', 'all'])
@@ -331,7 +324,6 @@ export const quietRoutes: Route[] = [
       'Lists what has to let an agent through before it answers in a thread, or without one before it explores: each open or closed, with the fix',
     tag: 'ask',
     access: 'read',
-    rate: 'read',
     query: z.object({
       post: z.string().max(100).default('').describe('Id of a post; empty for the agent alone.'),
     }),
@@ -600,7 +592,6 @@ export const schedulerRoutes: Route[] = [
       'Returns queue, slots, leases, and why each agent does not explore now. Agents are sorted by idle time, longest first',
     tag: 'hub',
     access: 'read',
-    rate: 'read',
     query: z.object({
       state: z.enum(agentStates).default('all'),
       name: z.string().max(100).default(''),
