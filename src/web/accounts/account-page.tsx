@@ -41,14 +41,14 @@ import { accountPath, activationPath, quietPath, runsPath, setsPath } from '../.
 import { HeldNote } from '../agents/held-note'
 import { TaskForm } from '../agents/task-page'
 import { formatBudgetConsequence, formatBudgetUsage } from '../budgets/budgets-page'
-import { Field } from '../form/fields'
+import { Field, Submit } from '../form/fields'
 import { createForm } from '../form/form-state'
 import type { Frame, PageViewer } from '../frame/frame'
 import { imageFormRule, PictureForm, readPictureForm } from '../frame/image-form'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink, AccountMark, accountKindTitles } from '../parts/links'
+import { AccountLink, AccountMark, accountKindTitles, TextLink } from '../parts/links'
 import { FeedPager } from '../parts/lists'
 import { Meter, Status, ToggleForm } from '../parts/meter'
 import { ActivationTable } from '../parts/run-lines'
@@ -308,9 +308,7 @@ const RoleForm: FC<{ viewer: PageViewer | null; account: AccountRow }> = ({ view
         hint="For a guest, agents only read and answer, unless the policy allows more."
       />
       <div>
-        <button type="submit" class="btn">
-          Change role
-        </button>
+        <Submit>Change role</Submit>
       </div>
     </form>
   )
@@ -341,9 +339,9 @@ const PauseForm: FC<{ viewer: PageViewer; name: string; agent: AgentCard }> = (p
   const verb = agent.isPaused ? 'resume' : 'pause'
   return (
     <form method="post" action={`${accountPath(name)}/${verb}`}>
-      <button type="submit" class="btn" id="pause">
+      <Submit id="pause">
         {verb === 'resume' ? 'Resume' : 'Pause'} {name}
-      </button>
+      </Submit>
     </form>
   )
 }
@@ -428,9 +426,7 @@ const AgentSidebar: FC<AgentSidebarProps> = (props) => {
         </dl>
         {viewer !== null && (
           <p class="up3">
-            <a class="ul" href={`${accountPath(name)}/knows`}>
-              What {name} knows
-            </a>
+            <TextLink href={`${accountPath(name)}/knows`}>What {name} knows</TextLink>
           </p>
         )}
         <Warnings warnings={agent.warnings} />
@@ -587,9 +583,7 @@ const IdleAgent: FC<AgentStatusProps> = ({ account, agent, state }) => (
       <dt>Now</dt>
       <dd>
         {formatStatus(agent, state?.reason ?? null)}{' '}
-        <a class="ul" href={quietPath(account.name)}>
-          Why is {account.name} quiet?
-        </a>
+        <TextLink href={quietPath(account.name)}>Why is {account.name} quiet?</TextLink>
       </dd>
       <dt>Wakes on</dt>
       <dd>{formatWakeEvents(account.name, agent)}</dd>
@@ -608,11 +602,7 @@ const IdleAgent: FC<AgentStatusProps> = ({ account, agent, state }) => (
           <dt>Failures</dt>
           <dd>
             The last {formatPlural(agent.consecutiveFailures, 'run', 'runs')} failed. See the errors
-            below and in{' '}
-            <a class="ul" href="/m/agent-errors">
-              m/agent-errors
-            </a>
-            .
+            below and in <TextLink href="/m/agent-errors">m/agent-errors</TextLink>.
           </dd>
         </>
       )}

@@ -57,7 +57,7 @@ import { peopleLimits } from '../../shared/config'
 import { decodeCount, splitPage } from '../../shared/cursor'
 import { formatDay, formatExact, formatPlural } from '../../shared/format'
 import { accountPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -71,7 +71,7 @@ import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountMark, accountKindTitles, LinkOrigin } from '../parts/links'
+import { AccountMark, accountKindTitles, LinkOrigin, TextLink } from '../parts/links'
 import { Pager, TableHead } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 
@@ -330,9 +330,7 @@ const PeoplePage: FC<PeoplePageProps> = (props) => {
           <div class="empty">
             <p>
               <strong>No matching accounts.</strong>{' '}
-              <a class="ul" href="/admin/people">
-                Show all accounts
-              </a>
+              <TextLink href="/admin/people">Show all accounts</TextLink>
             </p>
           </div>
         ) : (
@@ -370,9 +368,7 @@ const FilterForm: FC<{ values: PeopleFilterValues }> = ({ values }) => {
         label="State"
         options={{ '': 'Any', ...stateLabels }}
       />
-      <button class="btn" type="submit">
-        Filter
-      </button>
+      <Submit>Filter</Submit>
     </form>
   )
 }
@@ -434,9 +430,7 @@ const PersonPage: FC<PersonPageProps> = (props) => {
       <AdminTabs here="admin/people" isAdmin={true} />
       <h1>{name}</h1>
       <p class="lede">
-        <a class="ul" href={accountPath(name)}>
-          Public page
-        </a>
+        <TextLink href={accountPath(name)}>Public page</TextLink>
       </p>
       <ErrorSummary problem={problem} />
       <section class="block">
@@ -515,13 +509,13 @@ const Credentials: FC<PersonPageProps> = ({ account, credentials, frame }) => (
                 </td>
                 <td data-l="Action">
                   <form method="post" action={`${personPath(account.name)}/keys/${row.id}/revoke`}>
-                    <button class="btn" type="submit">
+                    <Submit>
                       {row.kind === 'session' ? 'End' : 'Revoke'}
                       <span class="vh">
                         {' '}
                         {row.kind} {row.label || row.id}
                       </span>
-                    </button>
+                    </Submit>
                   </form>
                 </td>
               </tr>
@@ -530,9 +524,7 @@ const Credentials: FC<PersonPageProps> = ({ account, credentials, frame }) => (
           <caption class="vh">Keys and browser sessions of {account.name}</caption>
         </table>
         <form class="up3" method="post" action={`${personPath(account.name)}/end-sessions`}>
-          <button class="btn" type="submit">
-            End all sessions
-          </button>
+          <Submit>End all sessions</Submit>
         </form>
       </>
     )}
@@ -554,9 +546,7 @@ const Bans: FC<{ rows: BanRow[]; name: string; now: number }> = ({ rows, name, n
           </p>
           {row.liftedAt === null && (row.endsAt ?? now + 1) > now && (
             <form class="up2" method="post" action={`${personPath(name)}/bans/${row.id}/lift`}>
-              <button class="btn" type="submit">
-                Lift {row.kind}
-              </button>
+              <Submit>Lift {row.kind}</Submit>
             </form>
           )}
         </li>
@@ -573,9 +563,7 @@ const Section: FC<{ title: string; action: string; button: string; children?: un
     <form class="form" method="post" action={props.action}>
       {props.children}
       <div>
-        <button class="btn" type="submit">
-          {props.button}
-        </button>
+        <Submit>{props.button}</Submit>
       </div>
     </form>
   </section>
@@ -766,9 +754,9 @@ const Item: FC<{
       <LinkOrigin linkBy={row.linkBy?.name ?? null} />
     </div>
     <form class="up2" method="post" action={action}>
-      <button class="btn" type="submit">
+      <Submit>
         Delete<span class="vh"> {row.label}</span>
-      </button>
+      </Submit>
     </form>
   </li>
 )
@@ -853,9 +841,7 @@ const InvitationBlock: FC<InvitationBlockProps> = (props) => {
             autocomplete="off"
           />
         )}
-        <button class="btn go" type="submit">
-          Create link
-        </button>
+        <Submit isMain>Create link</Submit>
       </form>
       {invitations.length > 0 && (
         <details class="up4">
@@ -887,9 +873,7 @@ const InvitationTable: FC<{ rows: InvitationRow[]; now: number }> = ({ rows, now
               {row.usedBy !== null && ` by ${row.usedBy.name}`}
               {state === 'open' && (
                 <form method="post" action={`/admin/people/invitations/${row.id}/withdraw`}>
-                  <button class="btn" type="submit">
-                    Withdraw
-                  </button>
+                  <Submit>Withdraw</Submit>
                 </form>
               )}
             </td>

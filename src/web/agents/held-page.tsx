@@ -13,7 +13,7 @@ import { grantErrors } from '../../hub/grants/actions'
 import { type HubEnv, requireViewer, toAppError } from '../../hub/http/page-entry'
 import { capitalize, formatCount, formatPlural } from '../../shared/format'
 import { comparePath, setsPath, trialPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -26,7 +26,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { RelativeTime } from '../parts/times'
 import { formatTimes } from '../runs/replay-promise'
 import { editPath, heldPath, versionsPath } from './agent-paths'
@@ -137,14 +137,8 @@ const HeldPage: FC<HeldPageProps> = ({ frame, name, held, decided, diffs, form }
       <h1>{held ? 'Change that waits' : 'No change waits'}</h1>
       <p class="by up2">
         <AccountLink name={name} kind="agent" />
-        <a class="ul" href={editPath(name)}>
-          Active version
-        </a>
-        {held && (
-          <a class="ul" href={`${editPath(name)}?held`}>
-            Open the change in the editor
-          </a>
-        )}
+        <TextLink href={editPath(name)}>Active version</TextLink>
+        {held && <TextLink href={`${editPath(name)}?held`}>Open the change in the editor</TextLink>}
       </p>
       <ErrorSummary problem={form.problem} />
       {held && (
@@ -200,15 +194,11 @@ const Pages: FC<{ held: HeldProgress; now: number }> = ({ held, now }) => (
     <span>saved by</span>
     <AccountLink {...held.savedBy} />
     <RelativeTime at={held.savedAt} now={now} />
-    {held.hasTrial && held.trialId && (
-      <a class="ul" href={trialPath(held.trialId)}>
-        Trial
-      </a>
-    )}
+    {held.hasTrial && held.trialId && <TextLink href={trialPath(held.trialId)}>Trial</TextLink>}
     {held.version !== null && (
-      <a class="ul" href={`${versionsPath(held.name)}?show=${held.version}#changes`}>
+      <TextLink href={`${versionsPath(held.name)}?show=${held.version}#changes`}>
         Version {held.version}
-      </a>
+      </TextLink>
     )}
   </p>
 )
@@ -306,9 +296,7 @@ const Decide: FC<{ held: HeldProgress; isAdmin: boolean; form: FormState<ApplyFi
             required
           />
           <div>
-            <button type="submit" class="btn">
-              Apply change
-            </button>
+            <Submit>Apply change</Submit>
           </div>
         </form>
       </details>
@@ -322,9 +310,7 @@ const Decide: FC<{ held: HeldProgress; isAdmin: boolean; form: FormState<ApplyFi
             ? 'It is not applied, and its trial is cancelled. The draft stays with the trial.'
             : 'It is not applied, and its files are deleted.'}
         </p>
-        <button type="submit" class="btn up2">
-          Discard change
-        </button>
+        <Submit class="up2">Discard change</Submit>
       </form>
     </details>
   </section>

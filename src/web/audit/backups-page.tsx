@@ -7,6 +7,7 @@ import { formatBytes, formatCount } from '../../shared/format'
 import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
 import { page, pageErrors, readPage, sendPage } from '../frame/send-page'
+import { TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 
@@ -62,9 +63,7 @@ const BackupsPage: FC<BackupsPageProps> = ({ frame, origin, rows }) => (
       <pre class="up2" tabindex={0}>{`ROOKERY_STATE_DIR=restored npm run restore -- backups/today
 ROOKERY_STATE_DIR=restored PORT=8788 npm start`}</pre>
       <p class="up2">
-        <a class="ul" href="/docs/guides/upgrading#restore-a-backup">
-          All about backups
-        </a>
+        <TextLink href="/docs/guides/upgrading#restore-a-backup">All about backups</TextLink>
       </p>
     </section>
   </Layout>

@@ -28,7 +28,7 @@ import type { Statements } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
 import { formatBudgetMoney, formatCount } from '../../shared/format'
 import { describeZone } from '../../shared/local-time'
-import { Checkbox, ErrorSummary, Field } from '../form/fields'
+import { Checkbox, ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeDollars,
@@ -53,6 +53,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, type PageRead, page, readPage, sendPage } from '../frame/send-page'
+import { TextLink } from '../parts/links'
 import { budgetPath, deleteBudgetPath, newBudgetPath } from './budget-paths'
 import {
   BudgetName,
@@ -243,9 +244,9 @@ const NewBudgetPage: FC<NewBudgetPageProps> = ({ frame, form, names, duplicate }
       <ErrorSummary problem={form.problem} />
       {duplicate && (
         <p>
-          <a class="ul" href={budgetPath(duplicate.id)}>
+          <TextLink href={budgetPath(duplicate.id)}>
             Edit the {periodLabels[duplicate.period]} budget of {formatBudgetOwner(duplicate)}
-          </a>
+          </TextLink>
         </p>
       )}
     </div>
@@ -350,9 +351,7 @@ const DeletionRefusal: FC<{ budget: PageBudget }> = ({ budget }) => (
       <a class="btn" href={budgetPath(budget.id)}>
         Edit budget
       </a>
-      <a class="ul" href="/budgets">
-        Back to budgets
-      </a>
+      <TextLink href="/budgets">Back to budgets</TextLink>
     </p>
   </>
 )
@@ -370,12 +369,8 @@ const DeleteForm: FC<{ budget: PageBudget; others: PageBudget[] }> = ({ budget, 
       )}
     </ul>
     <div class="acts up2">
-      <button type="submit" class="btn">
-        Delete budget
-      </button>
-      <a class="ul" href="/budgets">
-        Cancel
-      </a>
+      <Submit>Delete budget</Submit>
+      <TextLink href="/budgets">Cancel</TextLink>
     </div>
   </form>
 )
@@ -426,12 +421,8 @@ const BudgetForm: FC<BudgetFormProps> = ({ form, names, action }) => (
     {names && <ResetFields form={form} />}
     <ThresholdFields form={form} />
     <div class="acts">
-      <button type="submit" class="btn go">
-        {names ? 'Create budget' : 'Save'}
-      </button>
-      <a class="ul" href="/budgets">
-        Cancel
-      </a>
+      <Submit isMain>{names ? 'Create budget' : 'Save'}</Submit>
+      <TextLink href="/budgets">Cancel</TextLink>
     </div>
   </form>
 )

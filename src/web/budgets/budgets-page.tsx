@@ -32,7 +32,7 @@ import {
 import { communityPath, runsPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { Icon, Meter, Status } from '../parts/meter'
 import { ActivationTable } from '../parts/run-lines'
@@ -549,9 +549,7 @@ const ArchivedCalls: FC<{ archives: ArchiveView[] }> = ({ archives }) => {
       </ul>
       {archives.length === archiving.listedMax && (
         <p>
-          <a class="ul" href={`/budgets?archived_before=${last.day}`}>
-            Older days
-          </a>
+          <TextLink href={`/budgets?archived_before=${last.day}`}>Older days</TextLink>
         </p>
       )}
     </section>

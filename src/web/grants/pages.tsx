@@ -30,13 +30,13 @@ import {
 } from '../../hub/http/page-entry'
 import { limits } from '../../shared/config'
 import type { ErrorDetail } from '../../shared/errors'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import { createForm, type FormProblem, readFormWith, rejectForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import {
   formatPolicyError,
@@ -340,16 +340,14 @@ const PolicyForm: FC<PolicyEditPageProps> = ({ row, form, preview }) => {
       {preview && <Preview {...preview} />}
       <div class="acts">
         {preview && !form.problem && (
-          <button type="submit" class="btn go" name="do" value="save">
+          <Submit isMain name="do" value="save">
             Save
-          </button>
+          </Submit>
         )}
-        <button type="submit" class={preview ? 'btn' : 'btn go'} name="do" value="preview">
+        <Submit isMain={!preview} name="do" value="preview">
           Preview changes
-        </button>
-        <a class="ul" href="/policy">
-          Cancel
-        </a>
+        </Submit>
+        <TextLink href="/policy">Cancel</TextLink>
       </div>
     </form>
   )
@@ -379,9 +377,9 @@ const DeleteOwnPolicy: FC<{ row: AccountPolicyRow; changes: PolicyChange[] }> = 
       <p>The default policy then applies.</p>
       <ChangeList changes={props.changes} />
       <p class="up3">
-        <button type="submit" class="btn" name="do" value="remove">
+        <Submit name="do" value="remove">
           Delete rules
-        </button>
+        </Submit>
       </p>
     </form>
   </details>

@@ -9,10 +9,11 @@ import { type AccountPolicyRow, toEffectivePolicy } from '../../hub/grants/queri
 import type { ErrorDetail } from '../../shared/errors'
 import { formatExact, formatPlural, toIso } from '../../shared/format'
 import { RuleScopeList } from '../approvals/rule-page'
+import { Submit } from '../form/fields'
 import { type FormDefinition, type FormState, type Typed, toLines } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { Pager, TableHead } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 
@@ -147,9 +148,9 @@ const AccountRow: FC<{ row: AccountPolicyRow; tools: ToolCatalog }> = ({ row, to
         )}
       </td>
       <td class="r">
-        <a class="ul" href={policyPath(row.name)}>
+        <TextLink href={policyPath(row.name)}>
           Edit<span class="vh"> the rules of {row.name}</span>
-        </a>
+        </TextLink>
       </td>
     </tr>
   )
@@ -235,13 +236,7 @@ const Rule: FC<{ of: RuleStates[number]; now: number }> = ({ of: { row, state },
         method="post"
         action={`/standing-rules/${encodeURIComponent(row.id)}/revoke`}
       >
-        <button
-          type="submit"
-          class="btn"
-          aria-label={`Revoke the rule of ${row.agent.name} for ${row.tool}`}
-        >
-          Revoke
-        </button>
+        <Submit aria-label={`Revoke the rule of ${row.agent.name} for ${row.tool}`}>Revoke</Submit>
       </form>
     )}
   </article>

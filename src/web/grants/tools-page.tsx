@@ -2,9 +2,10 @@ import type { FC } from 'hono/jsx'
 import type { CatalogServer, CatalogTool, ToolAccess } from '../../hub/contract/hub'
 import { formatTier } from '../../hub/grants/policy'
 import { formatPlural } from '../../shared/format'
+import { Submit } from '../form/fields'
 import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
-import { AccountLink, type AccountRef } from '../parts/links'
+import { AccountLink, type AccountRef, TextLink } from '../parts/links'
 import { policyPath } from './policy-page'
 
 /** An account with its verdict on each tool. */
@@ -38,19 +39,8 @@ export const ToolsPage: FC<ToolsPageProps> = (props) => {
       <h1>Tools</h1>
       <p class="lede">
         Tools for agents, and for you through MCP at <code>/mcp</code>. A tool runs when the{' '}
-        {isAdmin ? (
-          <a class="ul" href="/policy">
-            policy
-          </a>
-        ) : (
-          'policy'
-        )}{' '}
-        allows its grant.{' '}
-        {isAdmin && (
-          <a class="ul" href="/tools/remote">
-            Add a remote MCP server
-          </a>
-        )}
+        {isAdmin ? <TextLink href="/policy">policy</TextLink> : 'policy'} allows its grant.{' '}
+        {isAdmin && <TextLink href="/tools/remote">Add a remote MCP server</TextLink>}
       </p>
       <search aria-label="Tools">
         <form class="find big up4" action="/tools">
@@ -64,9 +54,7 @@ export const ToolsPage: FC<ToolsPageProps> = (props) => {
             value={query}
             placeholder="Name, grant or description"
           />
-          <button class="btn" type="submit">
-            Filter
-          </button>
+          <Submit>Filter</Submit>
         </form>
       </search>
       {query === '' ? (
@@ -79,10 +67,7 @@ export const ToolsPage: FC<ToolsPageProps> = (props) => {
         </nav>
       ) : (
         <p class="meta up3" role="status">
-          {formatPlural(count, 'tool', 'tools')}.{' '}
-          <a class="ul" href="/tools">
-            Show all tools
-          </a>
+          {formatPlural(count, 'tool', 'tools')}. <TextLink href="/tools">Show all tools</TextLink>
         </p>
       )}
       {servers.map((server) => (
@@ -154,11 +139,7 @@ const Verdict: FC<VerdictProps> = ({ verdict, name, isAdmin }) => {
     return (
       <>
         <b>Not allowed</b>: {reason}.{' '}
-        {list && isAdmin && (
-          <a class="ul" href={`${policyPath(name)}#${list}`}>
-            Edit policy
-          </a>
-        )}
+        {list && isAdmin && <TextLink href={`${policyPath(name)}#${list}`}>Edit policy</TextLink>}
         {list && !isAdmin && <span class="meta">Ask an admin to allow the tool.</span>}
       </>
     )

@@ -27,12 +27,13 @@ import {
   starterAgent,
   toQuestionPath,
 } from '../../shared/starter-agent'
+import { Submit } from '../form/fields'
 import { readFormWith, rejectForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink, CommunityLists, CommunityName } from '../parts/links'
+import { AccountLink, CommunityLists, CommunityName, TextLink } from '../parts/links'
 import { FeedPager, NameList } from '../parts/lists'
 import { ElapsedTime, RelativeTime } from '../parts/times'
 import { createPostForm, PostComposer, type PostFormState, postForm } from '../posts/composer'
@@ -268,10 +269,7 @@ const CommunityRow: FC<{ of: ShownCommunity }> = ({ of }) => (
 const Joined: FC<{ name: string }> = ({ name }) => (
   <p role="status">
     <strong>You have joined as {name}.</strong> This browser is your only way in until you{' '}
-    <a class="ul" href="/settings/sign-in">
-      add a passkey
-    </a>
-    .
+    <TextLink href="/settings/sign-in">add a passkey</TextLink>.
   </p>
 )
 
@@ -316,9 +314,9 @@ const RunningAgents: FC<HomePageProps> = ({ frame, running, agents, spent }) => 
               {each.postId && each.postTitle && (
                 <>
                   {' in '}
-                  <a class="ul" href={postPath(each.postId)}>
+                  <TextLink href={postPath(each.postId)}>
                     <bdi>{each.postTitle}</bdi>
-                  </a>
+                  </TextLink>
                 </>
               )}
             </p>
@@ -400,9 +398,7 @@ const FirstSteps: FC<FirstStepsProps> = ({ frame, done, starter }) => {
             {isDone && <span class="vh"> (done)</span>}
           </span>
         ))}
-        <button class="btn" type="submit" aria-label="Dismiss first steps">
-          Dismiss
-        </button>
+        <Submit aria-label="Dismiss first steps">Dismiss</Submit>
       </form>
     </section>
   )

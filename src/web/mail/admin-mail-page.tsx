@@ -16,10 +16,12 @@ import {
 import { mailLimits } from '../../shared/config'
 import { formatCount } from '../../shared/format'
 import { accountPath } from '../../shared/paths'
+import { Submit } from '../form/fields'
 import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
 import { FormKey, runFormOnce } from '../frame/read-form'
 import { type PageContext, page, pageErrors, readPage, sendPage } from '../frame/send-page'
+import { TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { RelativeTime, TimeUntil } from '../parts/times'
 
@@ -95,10 +97,7 @@ const MailPage: FC<MailPageProps> = (props) => (
 
 const SetUp: FC<{ problem: string }> = ({ problem }) => (
   <p class="lede">
-    {problem}{' '}
-    <a class="ul" href="/docs/guides/mail">
-      Set up mail
-    </a>
+    {problem} <TextLink href="/docs/guides/mail">Set up mail</TextLink>
   </p>
 )
 
@@ -138,17 +137,13 @@ const State: FC<MailPageProps> = ({ frame, server, from, state, ownAddress, test
       {ownAddress === null ? (
         <p class="up4">
           Enter your address in{' '}
-          <a class="ul" href="/settings/notifications#mail">
-            your notifications
-          </a>{' '}
-          to send yourself a test.
+          <TextLink href="/settings/notifications#mail">your notifications</TextLink> to send
+          yourself a test.
         </p>
       ) : (
         <form class="up4" method="post" action="/admin/mail/test">
           <FormKey />
-          <button class="btn" type="submit">
-            Send a test to {ownAddress}
-          </button>
+          <Submit>Send a test to {ownAddress}</Submit>
         </form>
       )}
     </>
@@ -167,9 +162,7 @@ const Bounces: FC<{ service: string; problem: string | null; url: string }> = (p
         Enter this address at {service}, for bounces and spam complaints
         {isPostmark && ', with the value of ROOKERY_MAIL_HOOK_SECRET as the password'}. What is
         reported stops an address.{' '}
-        <a class="ul" href="/docs/guides/mail#when-an-address-takes-no-mail">
-          Report bounces
-        </a>
+        <TextLink href="/docs/guides/mail#when-an-address-takes-no-mail">Report bounces</TextLink>
       </p>
       <p class="code up3">{isPostmark ? url.replace('://', '://rookery:PASSWORD@') : url}</p>
     </section>

@@ -34,7 +34,7 @@ import { formatTaskReason } from '../../hub/views/board-view'
 import { limits } from '../../shared/config'
 import { decodeKeyset, splitPage } from '../../shared/cursor'
 import { activationPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeText,
@@ -289,9 +289,7 @@ export const FirstMessageForm: FC<{ form: FirstMessageState }> = ({ form }) => (
         message request first.
       </p>
       <div class="acts">
-        <button type="submit" class="btn go">
-          Send
-        </button>
+        <Submit isMain>Send</Submit>
         <PreviewButton />
         <AddImage />
       </div>
@@ -444,9 +442,7 @@ const PendingReply: FC<{ of: PendingReplyRow }> = ({ of: { agentName, activation
 
 const ActionButton: FC<{ id: string; act: string; label: string; isMain?: boolean }> = (props) => (
   <form method="post" action={`${conversationPath(props.id)}/${props.act}`}>
-    <button type="submit" class={props.isMain ? 'btn go' : 'btn'}>
-      {props.label}
-    </button>
+    <Submit isMain={props.isMain}>{props.label}</Submit>
   </form>
 )
 
@@ -514,9 +510,7 @@ export const MessageComposer: FC<Pick<ConversationPageProps, 'conversation' | 'f
           </span>
           <Formatting />
           <AddImage />
-          <button class="btn go" type="submit">
-            Send
-          </button>
+          <Submit isMain>Send</Submit>
           <PreviewButton />
         </div>
       </form>

@@ -4,7 +4,7 @@ import { type HubEnv, requireAdminViewer, toActor } from '../../hub/http/page-en
 import { changeHubLimits, hubLimitsInput } from '../../hub/moderation/reply-limit-actions'
 import { selectHubLimits } from '../../hub/moderation/reply-limit-queries'
 import { type ReplyLimits, replyLimits } from '../../shared/config'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -131,9 +131,7 @@ const LimitsPage: FC<{ frame: Frame; form: LimitsFormState }> = ({ frame, form }
     <form class="form up4" method="post" action="/admin/limits">
       <LimitFields form={form} ofHub={null} />
       <div class="acts">
-        <button type="submit" class="btn go">
-          Save
-        </button>
+        <Submit isMain>Save</Submit>
       </div>
     </form>
   </Layout>

@@ -29,7 +29,7 @@ import type { RemovalRow } from '../../hub/moderation/queue-queries'
 import { moderationLimits } from '../../shared/config'
 import { formatExact } from '../../shared/format'
 import { contentPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeText,
@@ -42,6 +42,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { TextLink } from '../parts/links'
 import { RelativeTime } from '../parts/times'
 import { WrittenText } from '../parts/written-text'
 import { ActionLine, ModerationTabs } from './queue-page'
@@ -148,9 +149,7 @@ const NoticePage: FC<NoticePageProps> = ({ frame, bans, form }) => (
       ))}
     </ul>
     <form class="up5" method="post" action="/logout">
-      <button class="btn" type="submit">
-        Sign out
-      </button>
+      <Submit>Sign out</Submit>
     </form>
   </Layout>
 )
@@ -223,9 +222,9 @@ export const MinePage: FC<MinePageProps> = ({ frame, actions, reports, form }) =
         {reports.map((row) => (
           <li data-row>
             <div class="by">
-              <a class="ul" href={contentPath(row.postId, row.commentId || null)}>
+              <TextLink href={contentPath(row.postId, row.commentId || null)}>
                 a {row.commentId === '' ? 'post' : 'reply'} in m/{row.community.name}
-              </a>
+              </TextLink>
               <RelativeTime at={row.createdAt} now={frame.now} />
             </div>
             <p>{row.reason}</p>
@@ -267,9 +266,7 @@ const AppealForm: FC<AppealFormProps> = ({ action, target, form, hint }) => (
       maxlength={moderationLimits.appealCharsMax}
     />
     <div class="acts">
-      <button type="submit" class="btn go">
-        Send appeal
-      </button>
+      <Submit isMain>Send appeal</Submit>
     </div>
   </form>
 )
@@ -291,9 +288,7 @@ export const RemovedNotice: FC<{ reason: string; removal: RemovalRow | undefined
       )}
       {removal?.isOwn && !removal.isAppealed && (
         <p class="meta">
-          <a class="ul" href={`/moderation/mine#a-${removal.actionId}`}>
-            Appeal the removal
-          </a>
+          <TextLink href={`/moderation/mine#a-${removal.actionId}`}>Appeal the removal</TextLink>
         </p>
       )}
     </>

@@ -17,7 +17,7 @@ import { activationPath, communityPath, pastPostPath, postPath } from '../../sha
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { type PageContext, readPage, sendPage } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { excerpt, Prose } from '../parts/prose'
 import { RelativeTime } from '../parts/times'
 import { selectMentioned } from './post-queries'
@@ -90,9 +90,7 @@ const PastPage: FC<PastPageProps> = (props) => {
         <span>
           This is how the thread was at{' '}
           <time datetime={new Date(at).toISOString()}>{formatExact(at)}</time>.{' '}
-          <a class="ul" href={postPath(post.id)}>
-            Open it as it is now
-          </a>
+          <TextLink href={postPath(post.id)}>Open it as it is now</TextLink>
         </span>
       </p>
       <article class="up5">

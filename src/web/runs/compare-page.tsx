@@ -7,6 +7,7 @@ import { type BlindCase, judgeCase, readBlindCase } from '../../hub/trials/trial
 import { AppError } from '../../shared/errors'
 import { formatPlural } from '../../shared/format'
 import { comparePath, trialPath } from '../../shared/paths'
+import { Submit } from '../form/fields'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
@@ -114,10 +115,10 @@ const Choice: FC<SidesProps> = ({ trial, of }) => (
     <form class="acts up5" method="post" action={comparePath(trial)}>
       <input type="hidden" name="case" value={of.id} />
       {choices.map(({ value, label, key }) => (
-        <button type="submit" class="btn" name="judgement" value={value} aria-keyshortcuts={key}>
+        <Submit name="judgement" value={value} aria-keyshortcuts={key}>
           {label}
           {key && <kbd>{key}</kbd>}
-        </button>
+        </Submit>
       ))}
     </form>
   </>

@@ -30,7 +30,7 @@ import { activationPath, replayPath, trialCasePath, tryPath } from '../../shared
 import { addSkill, readDefinitionForm } from '../agents/agent-form'
 import { FileFields } from '../agents/edit-page'
 import { ProblemList } from '../agents/problem-list'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import { createForm, type FormProblem, toProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
@@ -38,7 +38,7 @@ import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { AnswerText } from '../parts/answer-text'
 import { DiffText } from '../parts/diff-text'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 import { describePromise, listRepeats, OfflineNote, toRepeats } from './replay-promise'
@@ -208,15 +208,13 @@ const PromiseBlock: FC<TryPageProps> = ({ id, promise, repeats }) => (
       </p>
     )}
     <div class="acts up3">
-      <button type="submit" class="btn go" name="do" value="start">
+      <Submit isMain name="do" value="start">
         Start replay
-      </button>
-      <button type="submit" class="btn" name="do" value="preview">
+      </Submit>
+      <Submit name="do" value="preview">
         Check and preview cost
-      </button>
-      <a class="ul" href={activationPath(id)}>
-        Cancel
-      </a>
+      </Submit>
+      <TextLink href={activationPath(id)}>Cancel</TextLink>
     </div>
   </section>
 )
@@ -319,9 +317,7 @@ const Progress: FC<ReplayPageProps> = ({ replay }) => {
         <noscript> Reload the page to update it.</noscript>
       </p>
       <form class="stop" method="post" action={`${replayPath(replay.row.id)}/cancel`}>
-        <button type="submit" class="btn">
-          Cancel replay
-        </button>
+        <Submit>Cancel replay</Submit>
       </form>
     </section>
   )

@@ -52,7 +52,7 @@ import {
 } from '../../shared/format'
 import type { AccountId } from '../../shared/ids'
 import { activationPath, commentPath, pastPostPath, postPath, tryPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeText,
@@ -535,9 +535,7 @@ const OpenAsAdmin: FC<{ id: string; owners: string[]; form: OpeningFormState }> 
           maxlength={openings.reasonCharsMax}
         />
         <div>
-          <button type="submit" class="btn">
-            Open as admin
-          </button>
+          <Submit>Open as admin</Submit>
         </div>
       </form>
     </section>
@@ -746,9 +744,7 @@ export const StopForm: FC<StopFormProps> = ({ viewer, activation, requesters, po
   return (
     <form class="stop" method="post" action={`${activationPath(activation.id)}/stop`}>
       {postId !== undefined && <input type="hidden" name="post_id" value={postId} />}
-      <button type="submit" class="btn" id={`stop-${activation.id}`}>
-        Stop {activation.agentName}
-      </button>
+      <Submit id={`stop-${activation.id}`}>Stop {activation.agentName}</Submit>
     </form>
   )
 }
@@ -815,15 +811,14 @@ const RatingForm: FC<FeedbackFormProps> = (props) => {
   const button = (value: 'up' | 'down', label: string) => {
     const isPressed = counts.ownValue === (value === 'up' ? 1 : -1)
     return (
-      <button
-        type="submit"
-        class={isPressed ? 'btn go' : 'btn'}
+      <Submit
+        isMain={isPressed}
         name="value"
         value={value}
         aria-pressed={isPressed ? 'true' : 'false'}
       >
         {label}
-      </button>
+      </Submit>
     )
   }
   return (
@@ -851,9 +846,9 @@ const RatingForm: FC<FeedbackFormProps> = (props) => {
           {button('up', 'Good answer')}
           {button('down', 'Bad answer')}
           {hasOwn && (
-            <button type="submit" class="btn" name="value" value="none">
+            <Submit name="value" value="none">
               Remove rating
-            </button>
+            </Submit>
           )}
         </div>
       </form>

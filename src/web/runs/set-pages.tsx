@@ -30,7 +30,7 @@ import { AppError } from '../../shared/errors'
 import { formatCount, formatPlural } from '../../shared/format'
 import { activationPath, setPath, setsPath, trialPath } from '../../shared/paths'
 import { editPath, tryOnSetPath } from '../agents/agent-paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeText,
@@ -45,7 +45,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { Icon } from '../parts/meter'
 import { excerpt } from '../parts/prose'
 import { RelativeTime } from '../parts/times'
@@ -300,10 +300,7 @@ const SetsPage: FC<SetsPageProps> = ({ frame, name, sets, form }) => (
         <p>
           <strong>No sets yet.</strong>
           Create one, or choose runs in the{' '}
-          <a class="ul" href={`/runs?agent=${encodeURIComponent(name)}`}>
-            list of runs
-          </a>
-          .
+          <TextLink href={`/runs?agent=${encodeURIComponent(name)}`}>list of runs</TextLink>.
         </p>
       </div>
     ) : (
@@ -327,9 +324,7 @@ const SetsPage: FC<SetsPageProps> = ({ frame, name, sets, form }) => (
         <FormKey />
         <NameField form={form} />
         <div>
-          <button type="submit" class="btn">
-            Create set
-          </button>
+          <Submit>Create set</Submit>
         </div>
       </form>
     </section>
@@ -377,9 +372,7 @@ const SetPage: FC<SetPageProps> = (props) => {
       {props.added && <AddedNote {...props.added} />}
       {props.lines && (
         <p class="up2">
-          <a class="ul" href="#import">
-            Correct the lines and import them again
-          </a>
+          <TextLink href="#import">Correct the lines and import them again</TextLink>
         </p>
       )}
       <section class="block">
@@ -389,9 +382,9 @@ const SetPage: FC<SetPageProps> = (props) => {
             <p>
               <strong>No cases yet.</strong>
               Choose runs in the{' '}
-              <a class="ul" href={`/runs?agent=${encodeURIComponent(set.agentName)}`}>
+              <TextLink href={`/runs?agent=${encodeURIComponent(set.agentName)}`}>
                 list of runs
-              </a>{' '}
+              </TextLink>{' '}
               and add them to this set.
             </p>
           </div>
@@ -473,14 +466,14 @@ const Case: FC<CaseProps> = ({ set, row, now, edited }) => (
     )}
     <div class="acts up2">
       {row.isVisible && !edited && (
-        <a class="ul" href={`${setPath(set.id)}?edit=${row.id}#case-${row.id}`}>
+        <TextLink href={`${setPath(set.id)}?edit=${row.id}#case-${row.id}`}>
           Edit<span class="vh"> the case</span>
-        </a>
+        </TextLink>
       )}
       <form method="post" action={`/cases/${encodeURIComponent(row.id)}/delete`}>
-        <button type="submit" class="btn">
+        <Submit>
           Remove<span class="vh"> the case</span>
-        </button>
+        </Submit>
       </form>
       <span class="meta">
         added <RelativeTime at={row.createdAt} now={now} />
@@ -540,12 +533,8 @@ const EditCase: FC<{ set: SetView; row: CaseRow } & CaseForm> = ({ set, row, for
       hint="A judge reads it, and people who compare answers. The agent does not see it."
     />
     <div class="acts">
-      <button type="submit" class="btn go">
-        Save case
-      </button>
-      <a class="ul" href={casePath(set.id, row.id)}>
-        Cancel
-      </a>
+      <Submit isMain>Save case</Submit>
+      <TextLink href={casePath(set.id, row.id)}>Cancel</TextLink>
     </div>
   </form>
 )
@@ -581,9 +570,7 @@ const Trials: FC<{ trials: ListedTrial[]; now: number }> = ({ trials, now }) =>
         {trials.map(({ id, status, requestedBy, createdAt, counts }) => (
           <li>
             <p class="by">
-              <a class="ul" href={trialPath(id)}>
-                {formatCounts(counts) || 'No case compared'}
-              </a>
+              <TextLink href={trialPath(id)}>{formatCounts(counts) || 'No case compared'}</TextLink>
               <span>{trialStatusNames[status]}, asked by</span>
               <AccountLink {...requestedBy} />
               <RelativeTime at={createdAt} now={now} />
@@ -625,9 +612,7 @@ const RenameOrDelete: FC<Pick<ManageProps, 'set' | 'renamed'>> = ({ set, renamed
       <form class="form up2" method="post" action={`${setPath(set.id)}/rename`}>
         <NameField form={renamed} />
         <div>
-          <button type="submit" class="btn">
-            Rename set
-          </button>
+          <Submit>Rename set</Submit>
         </div>
       </form>
     </details>
@@ -636,9 +621,7 @@ const RenameOrDelete: FC<Pick<ManageProps, 'set' | 'renamed'>> = ({ set, renamed
       <form class="form up2" method="post" action={`${setPath(set.id)}/delete`}>
         <p>Its cases and trials are deleted too. The runs stay.</p>
         <div>
-          <button type="submit" class="btn">
-            Delete set
-          </button>
+          <Submit>Delete set</Submit>
         </div>
       </form>
     </details>

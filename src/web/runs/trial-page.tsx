@@ -24,6 +24,7 @@ import {
 } from '../../shared/format'
 import { comparePath, replayPath, setPath, trialPath } from '../../shared/paths'
 import { draftPath, heldPath } from '../agents/agent-paths'
+import { Submit } from '../form/fields'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
@@ -185,9 +186,7 @@ const Progress: FC<{ trial: TrialView }> = ({ trial }) => {
         <noscript> Reload the page to update it.</noscript>
       </p>
       <form class="stop" method="post" action={`${trialPath(id)}/cancel`}>
-        <button type="submit" class="btn">
-          Cancel trial
-        </button>
+        <Submit>Cancel trial</Submit>
       </form>
     </section>
   )

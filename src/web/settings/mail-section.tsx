@@ -4,7 +4,7 @@ import { type HubEnv, requireSession } from '../../hub/http/page-entry'
 import { deleteAddress, setAddress } from '../../hub/mail/actions'
 import { addressInput } from '../../hub/mail/addresses'
 import type { OwnMail } from '../../hub/mail/queries'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -102,9 +102,7 @@ export const MailSection: FC<MailSectionProps> = ({ now, own, forms }) => {
             }
           />
           <div>
-            <button class="btn" type="submit">
-              Send the link
-            </button>
+            <Submit>Send the link</Submit>
           </div>
         </form>
       </div>
@@ -133,9 +131,7 @@ const OwnAddress: FC<{ own: OwnMail; now: number }> = ({ own, now }) => (
       </div>
     )}
     <form class="up3" method="post" action={`${path}/delete`}>
-      <button class="btn" type="submit">
-        Delete the address
-      </button>
+      <Submit>Delete the address</Submit>
     </form>
   </div>
 )

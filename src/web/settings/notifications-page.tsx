@@ -28,7 +28,7 @@ import { type OwnMail, selectOwnMail } from '../../hub/mail/queries'
 import { describeDevice } from '../../hub/sign-in/actions'
 import { createFeedToken, removeFeedToken } from '../../hub/sign-in/key-actions'
 import { selectOwnFeedToken } from '../../hub/sign-in/key-queries'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -357,9 +357,7 @@ const Devices: FC<NotificationsProps> = ({ frame, devices, serverKey, device, te
           <input type="hidden" name="subscription" value="" />
           <Field form={device} name="label" label="Name" required maxlength={60} />
           <div>
-            <button class="btn go" type="submit">
-              Add this browser
-            </button>
+            <Submit isMain>Add this browser</Submit>
             <p class="bad" role="status" data-message />
           </div>
         </form>
@@ -376,10 +374,10 @@ const DeviceButton: FC<{ action: 'test' | 'delete'; id: string; text: string; la
 ) => (
   <form method="post" action={`/settings/notifications/devices/${props.action}`}>
     <input type="hidden" name="id" value={props.id} />
-    <button class="btn" type="submit">
+    <Submit>
       {props.text}
       <span class="vh"> {props.label}</span>
-    </button>
+    </Submit>
   </form>
 )
 
@@ -425,9 +423,7 @@ const Wanted: FC<NotificationsProps> = (props) => {
             {...(isUnset && { 'data-is-unset': '' })}
           />
           <div>
-            <button class="btn go" type="submit">
-              Save
-            </button>
+            <Submit isMain>Save</Submit>
           </div>
         </form>
       </div>
@@ -506,15 +502,11 @@ const Feeds: FC<NotificationsProps> = ({ frame, feedSince, feedUrl }) => (
     )}
     <div class="acts up4">
       <form method="post" action="/settings/feed-token">
-        <button class="btn" type="submit">
-          {feedSince === null ? 'Make an address' : 'Make a new address'}
-        </button>
+        <Submit>{feedSince === null ? 'Make an address' : 'Make a new address'}</Submit>
       </form>
       {feedSince !== null && (
         <form method="post" action="/settings/feed-token/delete">
-          <button class="btn" type="submit">
-            Delete the address
-          </button>
+          <Submit>Delete the address</Submit>
         </form>
       )}
     </div>

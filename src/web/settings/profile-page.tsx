@@ -8,7 +8,7 @@ import { type HubEnv, requireSameOrigin, requireViewer, toActor } from '../../hu
 import { type LinkNotice, selectLinkNotices } from '../../hub/sign-in/queries'
 import { limits } from '../../shared/config'
 import type { AppError } from '../../shared/errors'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -151,9 +151,7 @@ const ProfilePage: FC<ProfilePageProps> = ({ frame, viewer, form, problem, notic
           <Field form={form} name="display_name" label="Display name" autocomplete="name" />
           <Field form={form} as="textarea" name="description" label="Description" rows={4} />
           <div>
-            <button class="btn go" type="submit">
-              Save
-            </button>
+            <Submit isMain>Save</Submit>
           </div>
         </form>
       </div>
@@ -180,9 +178,7 @@ const ProfilePage: FC<ProfilePageProps> = ({ frame, viewer, form, problem, notic
           options={themeLabels}
         />
         <div>
-          <button class="btn" type="submit">
-            Save
-          </button>
+          <Submit>Save</Submit>
         </div>
       </form>
     </section>

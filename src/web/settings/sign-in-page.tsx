@@ -30,7 +30,7 @@ import {
 } from '../../hub/sign-in/queries'
 import { limits, signInLimits } from '../../shared/config'
 import { formatExact } from '../../shared/format'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -198,9 +198,7 @@ const Passkeys: FC<SignInSettingsProps> = ({ frame, form, passkeys, identities, 
         <input type="hidden" name="response" value="" />
         <Field form={form} name="label" label="Name" required maxlength={60} />
         <div>
-          <button class="btn go" type="submit">
-            Add a passkey
-          </button>
+          <Submit isMain>Add a passkey</Submit>
           <p class="bad" role="status" data-message />
         </div>
       </form>
@@ -238,9 +236,7 @@ const Identities: FC<SignInSettingsProps> = ({ frame, identities, providers }) =
         {providers.map(({ id, label }) => (
           <li>
             <form method="post" action={`/settings/sign-in/${id}`}>
-              <button class="btn" type="submit">
-                Link {label}
-              </button>
+              <Submit>Link {label}</Submit>
             </form>
           </li>
         ))}
@@ -271,10 +267,10 @@ const Use: FC<{ row: UsedRow; verb: string; now: number }> = ({ row, verb, now }
 const DeleteForm: FC<{ action: string; row: UsedRow; verb: string }> = ({ action, row, verb }) => (
   <form method="post" action={action}>
     <input type="hidden" name="id" value={row.id} />
-    <button class="btn" type="submit">
+    <Submit>
       {verb}
       <span class="vh"> {row.label}</span>
-    </button>
+    </Submit>
   </form>
 )
 
@@ -353,18 +349,16 @@ const SessionsPage: FC<SessionsPageProps> = ({ frame, sessions, link }) => (
             </div>
             <form method="post" action="/settings/sessions/end">
               <input type="hidden" name="id" value={session.id} />
-              <button class="btn" type="submit">
+              <Submit>
                 Sign out<span class="vh"> {session.label}</span>
-              </button>
+              </Submit>
             </form>
           </li>
         ))}
       </ul>
       {sessions.length > 1 && sessions.some(({ isCurrent }) => isCurrent) && (
         <form class="up4" method="post" action="/settings/sessions/end-others">
-          <button class="btn" type="submit">
-            Sign out everywhere else
-          </button>
+          <Submit>Sign out everywhere else</Submit>
         </form>
       )}
       <p class="meta up4">
@@ -382,9 +376,7 @@ const SessionsPage: FC<SessionsPageProps> = ({ frame, sessions, link }) => (
           </p>
           <form class="up4" method="post" action="/settings/sessions/link">
             <FormKey />
-            <button class="btn" type="submit">
-              Create link
-            </button>
+            <Submit>Create link</Submit>
           </form>
         </>
       ) : (

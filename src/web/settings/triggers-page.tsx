@@ -30,7 +30,7 @@ import {
   communityTriggersPath,
   postPath,
 } from '../../shared/paths'
-import { Checkbox, ErrorSummary, Field } from '../form/fields'
+import { Checkbox, ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeText,
@@ -45,7 +45,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { Suggestions } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 import { selectHostedAgents } from '../posts/post-queries'
@@ -228,9 +228,7 @@ const TriggerForm: FC<TriggersProps> = ({ form, community, places, agents }) => 
       required
     />
     <div>
-      <button class="btn go" type="submit">
-        Create trigger
-      </button>
+      <Submit isMain>Create trigger</Submit>
     </div>
   </form>
 )
@@ -326,9 +324,7 @@ const TriggerItem: FC<TriggerItemProps> = ({ frame, trigger, deliveries, url }) 
         {isOwn && (
           <form method="post" action={`${triggerPath(id)}/secret`}>
             <FormKey />
-            <button type="submit" class="btn">
-              New secret
-            </button>
+            <Submit>New secret</Submit>
           </form>
         )}
         <a class="btn" href={`${triggerPath(id)}/delete`}>
@@ -349,10 +345,7 @@ const Target: FC<{ trigger: Pick<TriggerRow, 'community' | 'agent' | 'takesRevie
     </>
   ) : (
     <>
-      Posts in{' '}
-      <a class="ul" href={communityPath(community.name)}>
-        m/{community.name}
-      </a>
+      Posts in <TextLink href={communityPath(community.name)}>m/{community.name}</TextLink>
     </>
   )
 
@@ -369,11 +362,7 @@ const Deliveries: FC<{ deliveries: readonly DeliveryRow[]; now: number }> = (pro
               <RelativeTime at={at} now={now} />
               {event !== null && ` (${event})`}: {outcomeLabels[outcome]}
               {note !== null && ` ${note}`}{' '}
-              {postId !== null && (
-                <a class="ul" href={postPath(postId)}>
-                  Open the post
-                </a>
-              )}
+              {postId !== null && <TextLink href={postPath(postId)}>Open the post</TextLink>}
             </span>
           </li>
         ))}
@@ -407,12 +396,8 @@ const DeleteTriggerPage: FC<{ frame: Frame; trigger: TriggerRow }> = ({ frame, t
           stay.
         </p>
         <div class="acts up2">
-          <button type="submit" class="btn">
-            Delete trigger
-          </button>
-          <a class="ul" href={listPath(frame, trigger)}>
-            Cancel
-          </a>
+          <Submit>Delete trigger</Submit>
+          <TextLink href={listPath(frame, trigger)}>Cancel</TextLink>
         </div>
       </form>
     </section>

@@ -33,7 +33,7 @@ import {
 import { webhookLimits } from '../../shared/config'
 import { formatDuration, formatExact } from '../../shared/format'
 import { communitySettingsPath } from '../../shared/paths'
-import { Checkbox, ErrorSummary, Field } from '../form/fields'
+import { Checkbox, ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -45,6 +45,7 @@ import {
 import type { Frame } from '../frame/frame'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { TextLink } from '../parts/links'
 import { Suggestions } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 import {
@@ -123,16 +124,11 @@ const WebhooksPage: FC<ListProps> = ({ frame, form, webhooks, community, places,
       <h2>{community === null ? 'Webhooks' : `Webhooks of m/${community}`}</h2>
       <p class="lede">
         A webhook sends what happens to another service, as far as its owner may read it.{' '}
-        <a class="ul" href="/docs/guides/webhooks#verify-a-message">
-          Verify its messages
-        </a>
-        .
+        <TextLink href="/docs/guides/webhooks#verify-a-message">Verify its messages</TextLink>.
         {community !== null && (
           <>
             {' '}
-            <a class="ul" href={communitySettingsPath(community)}>
-              Settings of m/{community}
-            </a>
+            <TextLink href={communitySettingsPath(community)}>Settings of m/{community}</TextLink>
           </>
         )}
       </p>
@@ -198,9 +194,7 @@ const NewWebhookForm: FC<Pick<ListProps, 'form' | 'community' | 'places'>> = (pr
           ))}
       </fieldset>
       <div>
-        <button class="btn go" type="submit">
-          Create webhook
-        </button>
+        <Submit isMain>Create webhook</Submit>
       </div>
     </form>
   )
@@ -224,9 +218,7 @@ const formatPlace = ({ community }: WebhookRow): string =>
 const WebhookItem: FC<{ webhook: WebhookRow; now: number }> = ({ webhook, now }) => (
   <li>
     <div>
-      <a class="ul" href={webhookPath(webhook.id)}>
-        {webhook.url}
-      </a>
+      <TextLink href={webhookPath(webhook.id)}>{webhook.url}</TextLink>
       <p class="meta">
         {formatLabels[webhook.format]}, for {formatPlace(webhook)}, by {webhook.owner.name}, created{' '}
         <RelativeTime at={webhook.createdAt} now={now} />.
@@ -278,9 +270,7 @@ const WebhookPage: FC<WebhookProps> = ({ frame, webhook, deliveries, secret }) =
           <FormKey />
           <div class="acts up3">
             {isOwner && <OwnerButtons isDisabled={webhook.disabledAt !== null} />}
-            <a class="ul" href={`${webhookPath(webhook.id)}/delete`}>
-              Delete
-            </a>
+            <TextLink href={`${webhookPath(webhook.id)}/delete`}>Delete</TextLink>
           </div>
         </form>
         {isOwner && <p class="meta up2">For a day after “New secret” the old one signs, too.</p>}
@@ -305,15 +295,15 @@ const WebhookPage: FC<WebhookProps> = ({ frame, webhook, deliveries, secret }) =
 
 const OwnerButtons: FC<{ isDisabled: boolean }> = ({ isDisabled }) => (
   <>
-    <button type="submit" class="btn" name="do" value="test">
+    <Submit name="do" value="test">
       Send a test
-    </button>
-    <button type="submit" class="btn" name="do" value="rotate">
+    </Submit>
+    <Submit name="do" value="rotate">
       New secret
-    </button>
-    <button type="submit" class="btn" name="do" value={isDisabled ? 'enable' : 'disable'}>
+    </Submit>
+    <Submit name="do" value={isDisabled ? 'enable' : 'disable'}>
       {isDisabled ? 'Enable' : 'Disable'}
-    </button>
+    </Submit>
   </>
 )
 
@@ -340,9 +330,9 @@ const DeliveryItem: FC<DeliveryProps> = ({ webhook, delivery, now, canResend }) 
       {canResend && event !== 'webhook.test' && (
         <form method="post" action={webhookPath(webhook.id)}>
           <input type="hidden" name="delivery" value={id} />
-          <button type="submit" class="btn" name="do" value="resend">
+          <Submit name="do" value="resend">
             Send again<span class="vh"> the delivery {id}</span>
-          </button>
+          </Submit>
         </form>
       )}
     </li>
@@ -363,12 +353,8 @@ const DeleteWebhookPage: FC<{ frame: Frame; webhook: WebhookRow }> = ({ frame, w
           a while, disable it.
         </p>
         <div class="acts up2">
-          <button type="submit" class="btn">
-            Delete webhook
-          </button>
-          <a class="ul" href={webhookPath(webhook.id)}>
-            Cancel
-          </a>
+          <Submit>Delete webhook</Submit>
+          <TextLink href={webhookPath(webhook.id)}>Cancel</TextLink>
         </div>
       </form>
     </section>

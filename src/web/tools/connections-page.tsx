@@ -17,6 +17,7 @@ import type {
 import type { ToolAdminApi } from '../../mcp-servers/contract/tool-admin'
 import { notFound } from '../../shared/errors'
 import { connectPath } from '../../shared/paths'
+import { Submit } from '../form/fields'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
@@ -195,9 +196,9 @@ const Connection: FC<{ account: ConnectedAccount; now: number }> = ({ account, n
     </div>
     <form method="post" action="/settings/connections/disconnect">
       <input type="hidden" name="service" value={account.service} />
-      <button class="btn" type="submit">
+      <Submit>
         Disconnect<span class="vh"> {account.service}</span>
-      </button>
+      </Submit>
     </form>
   </li>
 )
@@ -237,9 +238,7 @@ const ConnectPage: FC<ConnectPageProps> = ({ frame, name, description, known, ne
       )}
       <form class="up4" method="post" action={connectPath(name)}>
         <input type="hidden" name="next" value={next} />
-        <button class="btn go" type="submit">
-          {isUsable ? 'Connect again' : 'Connect'}
-        </button>
+        <Submit isMain>{isUsable ? 'Connect again' : 'Connect'}</Submit>
       </form>
     </Layout>
   )
