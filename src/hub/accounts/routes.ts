@@ -20,7 +20,6 @@ import {
 } from './actions'
 import { accountAnswer, ownAccountAnswer, presentAccount, presentOwnAccount } from './answers'
 import { changeAvatar, changeOwnAvatar } from './avatar-actions'
-import { deleteAsOwner, deletionInput } from './delete-account'
 import {
   createInvitation,
   findInvitationState,
@@ -34,6 +33,8 @@ import { accountErrors } from './names'
 import {
   banInput,
   createLinkFor,
+  deleteAsOwner,
+  deletionInput,
   disableAccount,
   enableAccount,
   endSessions,

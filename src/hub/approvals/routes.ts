@@ -19,7 +19,7 @@ import {
   ruleAnswer,
   ruleScopeAnswer,
 } from './answers'
-import { selectRules } from './standing-rule-queries'
+import { selectRules } from './queries'
 
 const route = routesOf('tools')
 

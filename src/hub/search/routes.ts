@@ -15,9 +15,8 @@ import {
   selectHits,
   toSearchHit,
 } from './queries'
-import { searchSpans, toSince } from './spans'
 import { findSuggestion } from './suggest'
-import { readSearchTerms } from './terms'
+import { readSearchTerms, searchSpans, toSince } from './terms'
 
 const route = routesOf('read')
 

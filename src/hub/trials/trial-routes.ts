@@ -1,29 +1,334 @@
 import * as z from 'zod'
+import type { CheckResult } from '../contract/hub'
+import { countAnswer, microusdAnswer, presentTime, timeAnswer } from '../http/answers'
 import { presentIdempotent, type Route, routesOf } from '../http/route'
+import { paidByAnswer, presentPaidBy } from '../replays/answers'
 import { readCaller, toCaller } from '../replays/callers'
+import { personAnswer } from '../rules/people'
+import { caseCheck } from './set-inputs'
+import type { TrialSummary } from './summary'
 import {
+  type BlindCase,
   cancelTrial,
   judgeCase,
+  type ListedTrial,
   listTrials,
   previewTrial,
   readBlindCase,
   readTrial,
   startTrial,
+  type TrialCaseView,
+  type TrialPromise,
+  type TrialRow,
+  type TrialSide,
+  type TrialView,
 } from './trial-actions'
-import {
-  blindAnswer,
-  cancelledTrialAnswer,
-  judgedAnswer,
-  listedTrialAnswer,
-  presentBlind,
-  presentListedTrial,
-  presentTrial,
-  presentTrialPromise,
-  startedTrialAnswer,
-  trialAnswer,
-  trialPromiseAnswer,
-} from './trial-answers'
 import { trialInput, verdictInput } from './trial-inputs'
+
+const status = z.enum(['queued', 'running', 'done', 'cancelled'])
+const verdict = z.enum(['better', 'worse', 'same', 'cannot_tell'])
+const says = z.enum(['first', 'second', 'same', 'cannot_tell'])
+
+const trialPromiseAnswer = z.object({
+  cases: countAnswer.describe('That can run.'),
+  repeats: countAnswer,
+  judge: z
+    .string()
+    .nullable()
+    .describe('The model that compares answers, as provider/model; null: people do.'),
+  cost_max_microusd: microusdAnswer.describe('It never costs more.'),
+  is_priced: z
+    .boolean()
+    .describe('False when the price of a model is unknown: it counts in tokens.'),
+  tokens_max: countAnswer,
+  paid_by: paidByAnswer,
+  problems: z
+    .array(z.object({ path: z.string(), message: z.string() }))
+    .describe('Why it cannot start; empty when it can.'),
+})
+
+const presentTrialPromise = (promise: TrialPromise): z.input<typeof trialPromiseAnswer> => ({
+  cases: promise.cases,
+  repeats: promise.repeats,
+  judge: promise.judge,
+  cost_max_microusd: promise.costMaxMicrousd,
+  is_priced: promise.isPriced,
+  tokens_max: promise.tokensMax,
+  paid_by: presentPaidBy(promise.paidBy),
+  problems: promise.problems,
+})
+
+const started = { id: z.string(), status }
+
+const startedTrialAnswer = z.object({
+  trial: z.object({ ...started, promise: trialPromiseAnswer }),
+})
+
+const cancelledTrialAnswer = z.object({ trial: z.object(started) })
+
+const row = {
+  id: z.string(),
+  set: z.object({ id: z.string(), name: z.string() }),
+  agent: personAnswer,
+  status,
+  requested_by: personAnswer,
+  repeats: countAnswer,
+  judge: z.string().nullable(),
+  created_at: timeAnswer,
+  finished_at: timeAnswer.nullable(),
+}
+
+const rowAnswer = z.object(row)
+
+/** A trial in the list of its set. */
+const listedTrialAnswer = rowAnswer.extend({
+  better: countAnswer,
+  worse: countAnswer,
+  same: countAnswer,
+  cannot_tell: countAnswer,
+  waiting: countAnswer.describe('Cases whose answers people have to compare.'),
+})
+
+const presentTrialRow = (trial: TrialRow): z.input<typeof rowAnswer> => ({
+  id: trial.id,
+  set: { id: trial.setId, name: trial.setName },
+  agent: trial.agent,
+  status: trial.status,
+  requested_by: trial.requestedBy,
+  repeats: trial.repeats,
+  judge: trial.judge,
+  created_at: presentTime(trial.createdAt),
+  finished_at: presentTime(trial.finishedAt),
+})
+
+const presentListedTrial = ({
+  counts: { cannotTell, ...counts },
+  ...trial
+}: ListedTrial): z.input<typeof listedTrialAnswer> => ({
+  ...presentTrialRow(trial),
+  ...counts,
+  cannot_tell: cannotTell,
+})
+
+const ofBoth = <Schema extends z.ZodType>(schema: Schema) =>
+  z.object({ baseline: schema, candidate: schema })
+
+const passedAnswer = z.object({
+  samples: countAnswer.describe('Samples that passed all checks.'),
+  of: countAnswer,
+  all_samples: countAnswer.describe('Cases that did in all samples.'),
+  cases: countAnswer,
+})
+
+const summary = {
+  better: countAnswer,
+  worse: countAnswer,
+  same: countAnswer,
+  cannot_tell: countAnswer,
+  waiting: countAnswer.describe('Cases whose answers people have to compare.'),
+  open: countAnswer.describe('Cases that have not ended.'),
+  skipped: countAnswer.describe('Cases that could not run.'),
+  interval: z
+    .object({ low: z.number(), high: z.number() })
+    .nullable()
+    .describe(
+      'Share of the cases with a difference in which the draft is better: Wilson score interval, 95 %.',
+    ),
+  noise: countAnswer.describe(
+    'Cases in which the active definition did better or worse than what happened.',
+  ),
+  claim: verdict.describe('Of the trial as a whole. Never better or worse inside the noise.'),
+  reason: z.string().describe('Why, as a sentence.'),
+  passed: ofBoth(passedAnswer),
+  cost_microusd: microusdAnswer.describe('Without that of reused runs.'),
+  reused: countAnswer.describe(
+    'Runs of the active definition that have the result of an earlier replay.',
+  ),
+  cost_month_microusd: ofBoth(microusdAnswer)
+    .nullable()
+    .describe(
+      'Of a month with as many runs as the 30 days before the trial; null while that is not known.',
+    ),
+  duration_ms: ofBoth(z.object({ p50: countAnswer, p95: countAnswer })),
+  tool_errors: ofBoth(countAnswer),
+  agreement: z
+    .object({ same: countAnswer, of: countAnswer })
+    .nullable()
+    .describe('How often judge and people agree; null until enough cases have both.'),
+}
+
+const presentPassed = ({
+  samples,
+  of,
+  allSamples,
+  cases,
+}: TrialSummary['passed']['baseline']): z.input<typeof passedAnswer> => ({
+  samples,
+  of,
+  cases,
+  all_samples: allSamples,
+})
+
+const presentSummary = (of: TrialSummary) => ({
+  better: of.better,
+  worse: of.worse,
+  same: of.same,
+  cannot_tell: of.cannotTell,
+  waiting: of.waiting,
+  open: of.open,
+  skipped: of.skipped,
+  interval: of.interval,
+  noise: of.noise,
+  claim: of.claim,
+  reason: of.reason,
+  passed: {
+    baseline: presentPassed(of.passed.baseline),
+    candidate: presentPassed(of.passed.candidate),
+  },
+  cost_microusd: of.costMicrousd,
+  reused: of.reused,
+  cost_month_microusd: of.costMonthMicrousd,
+  duration_ms: of.durationMs,
+  tool_errors: of.toolErrors,
+  agreement: of.agreement,
+})
+
+const sideAnswer = z
+  .object({
+    answer: z.string().describe('The beginning of what the first sample answered.'),
+    steps: countAnswer,
+    tokens: countAnswer,
+    cost_microusd: microusdAnswer,
+    duration_ms: countAnswer,
+    incomplete: z
+      .string()
+      .nullable()
+      .describe('Why it does not show what would have happened; null when it does.'),
+  })
+  .nullable()
+
+const presentSide = (side: TrialSide | null): z.input<typeof sideAnswer> =>
+  side && {
+    answer: side.answer,
+    steps: side.steps,
+    tokens: side.tokens,
+    cost_microusd: side.costMicrousd,
+    duration_ms: side.durationMs,
+    incomplete: side.incomplete,
+  }
+
+const resultsAnswer = z
+  .array(z.array(z.object({ has_passed: z.boolean(), detail: z.string() })))
+  .describe('By sample, then by check in the order of the case.')
+
+const caseAnswer = z.object({
+  id: z.string(),
+  activation_id: z.string(),
+  replay_id: z.string().nullable().describe('Null until it starts.'),
+  state: z.enum(['queued', 'running', 'judging', 'done', 'skipped', 'cancelled']),
+  reason: z
+    .string()
+    .nullable()
+    .describe('Why it was skipped, or why it could not be compared, as sentences.'),
+  is_visible: z
+    .boolean()
+    .describe('Whether you see all of its run. Otherwise there are no words of it here.'),
+  question: z.string().describe('The beginning of what the run was asked.'),
+  note: z.string().describe('What would have been right.'),
+  checks: z.array(caseCheck),
+  results: z
+    .object({ observed: resultsAnswer, baseline: resultsAnswer, candidate: resultsAnswer })
+    .nullable(),
+  baseline: sideAnswer,
+  candidate: sideAnswer,
+  judgements: z.array(
+    z.object({
+      sample: countAnswer,
+      first: z.enum(['baseline', 'candidate']).describe('Whose answer the judge saw first.'),
+      says,
+      reason: z.string(),
+    }),
+  ),
+  verdict: verdict.nullable().describe('Null: it has not ended, or people have to compare.'),
+  by: z.enum(['checks', 'judge', 'people']).nullable(),
+  verdicts: z.object({
+    checks: verdict.nullable(),
+    judge: verdict.nullable(),
+    people: verdict.nullable(),
+  }),
+})
+
+const presentResults = (samples: CheckResult[][]): z.input<typeof resultsAnswer> =>
+  samples.map((results) => results.map(({ passed, detail }) => ({ has_passed: passed, detail })))
+
+const presentCase = ({
+  activationId,
+  replayId,
+  isVisible,
+  baseline,
+  candidate,
+  results,
+  ...rest
+}: TrialCaseView): z.input<typeof caseAnswer> => ({
+  ...rest,
+  activation_id: activationId,
+  replay_id: replayId,
+  is_visible: isVisible,
+  results: results && {
+    observed: presentResults(results.observed),
+    baseline: presentResults(results.baseline),
+    candidate: presentResults(results.candidate),
+  },
+  baseline: presentSide(baseline),
+  candidate: presentSide(candidate),
+})
+
+const trialAnswer = z
+  .object({
+    ...row,
+    promise: z.object({
+      cases: countAnswer,
+      cost_max_microusd: microusdAnswer.describe('It never costs more.'),
+      budget: z.string().describe('Scope of the budget of all replays, which pays beside others.'),
+    }),
+    ...summary,
+    cases: z.array(caseAnswer),
+  })
+  .meta({ id: 'Trial' })
+
+const presentTrial = (view: TrialView): z.input<typeof trialAnswer> => ({
+  ...presentTrialRow(view),
+  promise: {
+    cases: view.promise.cases,
+    cost_max_microusd: view.promise.costMaxMicrousd,
+    budget: view.promise.budget,
+  },
+  ...presentSummary(view.summary),
+  cases: view.cases.map(presentCase),
+})
+
+const blindAnswer = z.object({
+  case: z
+    .object({
+      id: z.string(),
+      question: z.string(),
+      note: z.string(),
+      first: z.string(),
+      second: z.string(),
+      is_same: z.boolean().describe('Whether both have the same words: there is nothing to say.'),
+      left: countAnswer.describe('Cases that nobody has decided.'),
+    })
+    .nullable()
+    .describe('Null: there is none to compare.'),
+})
+
+function presentBlind(one: BlindCase | null): z.input<typeof blindAnswer> {
+  if (!one) return { case: null }
+  const { isSame, ...rest } = one
+  return { case: { ...rest, is_same: isSame } }
+}
+
+const judgedAnswer = z.object({ case: z.object({ id: z.string(), verdict }) })
 
 const route = routesOf('agents')
 

@@ -2,7 +2,6 @@ import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
 import * as z from 'zod'
 import { isOrphan } from '../../hub/accounts/actions'
-import { deleteAccount, deletionInput } from '../../hub/accounts/delete-account'
 import {
   createInvitation,
   findInvitationState,
@@ -13,6 +12,8 @@ import {
 import { type InvitationRow, selectInvitations } from '../../hub/accounts/invitation-queries'
 import {
   banInput,
+  deleteAccount,
+  deletionInput,
   disableAccount,
   enableAccount,
   endSessions,

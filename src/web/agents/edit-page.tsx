@@ -6,8 +6,7 @@ import type {
   DefinitionTemplate,
   ScheduleEntry,
 } from '../../agents/contract/agents'
-import { deleteAsOwner } from '../../hub/accounts/delete-account'
-import { peopleErrors } from '../../hub/accounts/people-actions'
+import { deleteAsOwner, peopleErrors } from '../../hub/accounts/people-actions'
 import {
   type DefinitionPreview,
   previewDefinition,

@@ -14,8 +14,12 @@ import {
   redactApproval,
   type VisibleApproval,
 } from '../../hub/approvals/arguments'
-import { type ApprovalRow, selectApproval } from '../../hub/approvals/queries'
-import { type RuleScope, selectRuleScope } from '../../hub/approvals/standing-rule-queries'
+import {
+  type ApprovalRow,
+  type RuleScope,
+  selectApproval,
+  selectRuleScope,
+} from '../../hub/approvals/queries'
 import type { ArgumentRule } from '../../hub/contract/hub'
 import { readCredential, requireAdminViewer } from '../../hub/http/page-entry'
 import { formatToolName } from '../../hub/rules/traces'

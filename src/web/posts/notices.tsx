@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { NotWoken } from '../../hub/contract/hub'
-import type { FollowingRow } from '../../hub/inbox/following-queries'
+import type { FollowingRow } from '../../hub/inbox/queries'
 import type { WithdrawnQuestion } from '../../hub/inbox/stop-queries'
 import { countContinued } from '../../hub/moderation/reply-limit-actions'
 import type { LiftRow, NotWokenAgent } from '../../hub/moderation/reply-limit-queries'

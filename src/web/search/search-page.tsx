@@ -10,9 +10,8 @@ import {
   selectHits,
   toSearchHit,
 } from '../../hub/search/queries'
-import { type SearchSpan, searchSpans, toSince } from '../../hub/search/spans'
 import { findSuggestion } from '../../hub/search/suggest'
-import { readSearchTerms } from '../../hub/search/terms'
+import { readSearchTerms, type SearchSpan, searchSpans, toSince } from '../../hub/search/terms'
 import { limits } from '../../shared/config'
 import { decodeCount, encodeCursor } from '../../shared/cursor'
 import { accountPath, commentPath, communityPath, postPath } from '../../shared/paths'

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import { type HubEnv, requireViewer, toActor } from '../../hub/http/page-entry'
+import { type HubEnv, requireSession, requireViewer, toActor } from '../../hub/http/page-entry'
 import { saveNotificationSettings } from '../../hub/inbox/notification-actions'
 import { selectOwnSettings } from '../../hub/inbox/notification-queries'
 import {
@@ -24,6 +24,8 @@ import {
   sendTest,
 } from '../../hub/inbox/push-actions'
 import { type OwnDevice, selectOwnDevices } from '../../hub/inbox/push-queries'
+import { deleteAddress, setAddress } from '../../hub/mail/actions'
+import { addressInput } from '../../hub/mail/addresses'
 import { type OwnMail, selectOwnMail } from '../../hub/mail/queries'
 import { describeDevice } from '../../hub/sign-in/actions'
 import { createFeedToken, removeFeedToken } from '../../hub/sign-in/key-actions'
@@ -40,10 +42,9 @@ import {
   toCheckboxText,
 } from '../form/form-state'
 import type { Frame } from '../frame/frame'
-import { readForm } from '../frame/read-form'
+import { FormKey, readForm, runFormOnce } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { RelativeTime, TimeUntil } from '../parts/times'
-import { type MailForms, MailSection, registerMailSection } from './mail-section'
 import {
   assertSignedIn,
   requireCredential,
@@ -511,4 +512,124 @@ const Feeds: FC<NotificationsProps> = ({ frame, feedSince, feedUrl }) => (
       )}
     </div>
   </section>
+)
+
+const mailPath = '/settings/notifications/mail'
+const sectionPath = '/settings/notifications#mail'
+
+/** Forms of mail that were rejected. */
+interface MailForms {
+  address?: AddressFormState
+}
+
+type Show = (c: PageContext, forms: { mail: MailForms }, status: number) => Promise<Response>
+
+/** Registers the forms of mail. @param show renders the page of the section with forms that were rejected */
+function registerMailSection(app: Hono<HubEnv>, show: Show): void {
+  app.post(
+    mailPath,
+    page(async (c) => {
+      const read = readFormWith(addressInput, await readForm(c), addressForm)
+      try {
+        const { viewer, sessionId } = await requireSession(c)
+        if (!read.isValid) return show(c, { mail: { address: read.form } }, 400)
+        const { address } = read.value
+        await runFormOnce(c, viewer, 'mail.address', async () => {
+          await setAddress(c.var.context, { id: viewer.id, sessionId }, address)
+          return { address: address.address }
+        })
+        return c.redirect(sectionPath, 303)
+      } catch (error) {
+        const { form, status } = rejectForm(addressForm, read.form, error)
+        return show(c, { mail: { address: form } }, status)
+      }
+    }),
+  )
+  app.post(
+    `${mailPath}/delete`,
+    page(async (c) => {
+      const { viewer, sessionId } = await requireSession(c)
+      await deleteAddress(c.var.context, { id: viewer.id, sessionId })
+      return c.redirect(sectionPath, 303)
+    }),
+  )
+}
+
+type AddressFormState = FormState<'address'>
+const addressForm: FormDefinition<'address'> = {
+  rejected: 'The address was not saved.',
+  fields: { address: { message: 'Enter a mail address, such as ana@example.com.' } },
+}
+
+interface MailSectionProps {
+  now: number
+  /** Undefined: the account has no address. */
+  own: OwnMail | undefined
+  forms: MailForms
+}
+
+/** The address that the account is mailed at, and what it is mailed. */
+const MailSection: FC<MailSectionProps> = ({ now, own, forms }) => {
+  const address = forms.address ?? createForm({ address: '' })
+  return (
+    <section class="block" id="mail">
+      <h2>Mail</h2>
+      {own ? (
+        <OwnAddress own={own} now={now} />
+      ) : (
+        <p class="lede">
+          With a mail address you can be notified by mail, and sign in with a link that is sent to
+          it.
+        </p>
+      )}
+      <div class="up4">
+        <ErrorSummary problem={address.problem} />
+        <form class="form" method="post" action={mailPath}>
+          <FormKey />
+          <Field
+            form={address}
+            name="address"
+            type="email"
+            label={own ? 'Another address' : 'Mail address'}
+            required
+            autocomplete="email"
+            hint={
+              own
+                ? 'A link is sent to it, which confirms it. It replaces the one above at once.'
+                : 'A link is sent to it, which confirms it.'
+            }
+          />
+          <div>
+            <Submit>Send the link</Submit>
+          </div>
+        </form>
+      </div>
+    </section>
+  )
+}
+
+const OwnAddress: FC<{ own: OwnMail; now: number }> = ({ own, now }) => (
+  <div>
+    <p class="lede">
+      <strong>{own.address}</strong>{' '}
+      {own.confirmedAt === null ? (
+        'is not confirmed yet: open the link that was sent to it.'
+      ) : (
+        <>
+          confirmed <RelativeTime at={own.confirmedAt} now={now} />
+        </>
+      )}
+    </p>
+    {own.stoppedAt !== null && (
+      <div class="wrong up3">
+        <strong>
+          Mail to it was stopped <RelativeTime at={own.stoppedAt} now={now} />.
+        </strong>
+        <p>{own.reason} Enter an address that works, or the same one once it does.</p>
+      </div>
+    )}
+    <form class="up3" method="post" action={`${mailPath}/delete`}>
+      <Submit>Delete the address</Submit>
+    </form>
+  </div>
 )

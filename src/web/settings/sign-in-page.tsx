@@ -13,7 +13,6 @@ import {
   endSession,
 } from '../../hub/sign-in/actions'
 import { listProviders, type Provider, unlinkIdentity } from '../../hub/sign-in/identity-actions'
-import { type OwnIdentity, selectOwnIdentities } from '../../hub/sign-in/identity-queries'
 import {
   addPasskey,
   addPasskeyInput,
@@ -21,11 +20,14 @@ import {
   startAddingPasskey,
   toRpId,
 } from '../../hub/sign-in/passkey-actions'
-import { type OwnPasskey, selectOwnPasskeys } from '../../hub/sign-in/passkey-queries'
 import {
   type LinkNotice,
+  type OwnIdentity,
+  type OwnPasskey,
   type SessionRow,
   selectLinkNotices,
+  selectOwnIdentities,
+  selectOwnPasskeys,
   selectOwnSessions,
 } from '../../hub/sign-in/queries'
 import { limits, signInLimits } from '../../shared/config'

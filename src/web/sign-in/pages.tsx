@@ -40,7 +40,7 @@ import {
   toRpId,
   usePasskeyInput,
 } from '../../hub/sign-in/passkey-actions'
-import { selectHasMovedPasskeys } from '../../hub/sign-in/passkey-queries'
+import { selectHasMovedPasskeys } from '../../hub/sign-in/queries'
 import { run } from '../../shared/db/batch'
 import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
