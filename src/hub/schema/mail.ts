@@ -3,7 +3,7 @@ import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqli
 import { accountRef } from './accounts'
 
 /** What mail is sent for. A row of `outbox` with the kind `mail` has one as its event. */
-export const mailEvents = [
+const mailEvents = [
   'mail.confirmation',
   'mail.sign_in',
   'mail.invitation',

@@ -95,10 +95,7 @@ export function registerPeoplePages(app: Hono<HubEnv>): void {
   )
   app.post('/admin/people/invitations', page(sendInvitation))
   app.post('/admin/people/invitations/:id/withdraw', page(sendWithdrawal))
-  app.get(
-    '/admin/people/:name',
-    page((c) => showPerson(c, null)),
-  )
+  app.get('/admin/people/:name', page(showPerson))
   for (const action of Object.keys(actions)) {
     app.post(
       `/admin/people/:name/${action}`,
@@ -193,7 +190,7 @@ async function sendAction(c: PageContext, action: string): Promise<Response> {
 
 async function showPerson(
   c: PageContext,
-  problem: FormProblem | null,
+  problem: FormProblem | null = null,
   status = 200,
 ): Promise<Response> {
   const name = c.req.param('name') ?? ''

@@ -37,10 +37,7 @@ export function registerAgentPages(app: Hono<HubEnv>): void {
   app.get('/agents', page(showAgents))
   registerEditPages(app)
   registerHeldPage(app)
-  app.get(
-    '/a/:name/versions',
-    page((c) => showVersions(c, null)),
-  )
+  app.get('/a/:name/versions', page(showVersions))
   app.post('/a/:name/versions', page(restore))
   app.get('/a/:name/versions/:file', page(sendExport))
 }
@@ -69,7 +66,7 @@ async function readVersions(c: PageContext): Promise<{ frame: Frame; rows: Versi
 
 async function showVersions(
   c: PageContext,
-  problem: FormProblem | null,
+  problem: FormProblem | null = null,
   status = 200,
 ): Promise<Response> {
   const name = nameOf(c)

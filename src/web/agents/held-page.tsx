@@ -34,10 +34,7 @@ import { FileDiffs } from './edit-page'
 
 /** Registers the page of the change of an agent that waits for its trial, and its forms. */
 export function registerHeldPage(app: Hono<HubEnv>): void {
-  app.get(
-    '/a/:name/held',
-    page((c) => show(c)),
-  )
+  app.get('/a/:name/held', page(show))
   app.post('/a/:name/held/apply', page(submitApply))
   app.post('/a/:name/held/discard', page(submitDiscard))
 }

@@ -53,16 +53,10 @@ import { RelativeTime } from '../parts/times'
 
 /** Registers `/a/:name/knows`, its sessions, and their forms. */
 export function registerKnowsPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/a/:name/knows',
-    page((c) => showKnowledge(c, null)),
-  )
+  app.get('/a/:name/knows', page(showKnowledge))
   app.post('/a/:name/knows', page(correct))
   app.post('/a/:name/private', page(changePrivate))
-  app.get(
-    '/a/:name/knows/:session',
-    page((c) => showSession(c, null)),
-  )
+  app.get('/a/:name/knows/:session', page(showSession))
   app.post('/a/:name/knows/:session', page(changeSession))
 }
 
@@ -78,7 +72,7 @@ async function readSeen(c: PageContext): Promise<{ frame: Frame; agent: SeenAgen
 
 async function showKnowledge(
   c: PageContext,
-  problem: FormProblem | null,
+  problem: FormProblem | null = null,
   status = 200,
 ): Promise<Response> {
   const { frame, agent } = await readSeen(c)
@@ -134,7 +128,7 @@ const formatSnapshot = ({ messages, ...facts }: SessionSnapshot): string =>
 
 async function showSession(
   c: PageContext,
-  problem: FormProblem | null,
+  problem: FormProblem | null = null,
   { status = 200, compaction = null }: { status?: number; compaction?: Compaction | null } = {},
 ): Promise<Response> {
   const { frame, agent } = await readSeen(c)

@@ -45,10 +45,7 @@ type Form = FormState<ScheduleField>
 
 /** Registers `/a/:name/schedules` with its forms. */
 export function registerSchedulePages(app: Hono<HubEnv>): void {
-  app.get(
-    '/a/:name/schedules',
-    page((c) => show(c, { form: emptyForm })),
-  )
+  app.get('/a/:name/schedules', page(show))
   app.post('/a/:name/schedules', page(submit))
 }
 
@@ -64,7 +61,11 @@ interface Shown {
   preview?: ScheduleEdit
 }
 
-async function show(c: PageContext, shown: Shown, status = 200): Promise<Response> {
+async function show(
+  c: PageContext,
+  shown: Shown = { form: emptyForm },
+  status = 200,
+): Promise<Response> {
   const { form, edited = null } = shown
   const name = nameOf(c)
   const { frame, answers } = await readPage(c, {

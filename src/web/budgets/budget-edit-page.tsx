@@ -64,20 +64,11 @@ import {
 
 /** Registers the forms `/budgets/new`, `/budgets/:id` and `/budgets/:id/delete`. */
 export function registerBudgetForms(app: Hono<HubEnv>): void {
-  app.get(
-    '/budgets/new',
-    page((c) => showNewForm(c, createForm(newBudgetValues))),
-  )
+  app.get('/budgets/new', page(showNewForm))
   app.post('/budgets/new', page(submitNew))
-  app.get(
-    '/budgets/:id',
-    page((c) => showEditForm(c, null)),
-  )
+  app.get('/budgets/:id', page(showEditForm))
   app.post('/budgets/:id', page(submitEdit))
-  app.get(
-    '/budgets/:id/delete',
-    page((c) => showDeleteForm(c, null)),
-  )
+  app.get('/budgets/:id/delete', page(showDeleteForm))
   app.post('/budgets/:id/delete', page(submitDelete))
 }
 
@@ -100,7 +91,7 @@ const redirectToBudget = (c: PageContext, id: string): Response =>
 /** Shows the form of a new budget, with a link to `duplicate`, a budget for the same scope and period. */
 async function showNewForm(
   c: PageContext,
-  form: BudgetFormState,
+  form: BudgetFormState = createForm(newBudgetValues),
   status = 200,
   duplicate: BudgetInput | null = null,
 ): Promise<Response> {
@@ -158,7 +149,7 @@ async function submitNew(c: PageContext): Promise<Response> {
 
 async function showEditForm(
   c: PageContext,
-  submitted: BudgetFormState | null,
+  submitted: BudgetFormState | null = null,
   status = 200,
 ): Promise<Response> {
   const now = c.var.context.clock.now()
@@ -198,7 +189,7 @@ function rejectLimits(
 
 async function showDeleteForm(
   c: PageContext,
-  problem: FormProblem | null,
+  problem: FormProblem | null = null,
   status = 200,
 ): Promise<Response> {
   const now = c.var.context.clock.now()

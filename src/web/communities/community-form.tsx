@@ -48,10 +48,7 @@ const membersMax = 500
 
 /** Registers the pages that create a community, and show and change its settings and members. */
 export function registerCommunityForms(app: Hono<HubEnv>): void {
-  app.get(
-    '/communities-new',
-    page((c) => showNew(c, emptyCommunityForm)),
-  )
+  app.get('/communities-new', page(showNew))
   app.post('/communities-new', page(create))
   app.get(
     '/m/:name/settings',
@@ -70,7 +67,7 @@ async function requireManager(c: PageContext): Promise<Manager> {
 
 async function showNew(
   c: PageContext,
-  form: NewCommunityFormState,
+  form: NewCommunityFormState = emptyCommunityForm,
   status = 200,
 ): Promise<Response> {
   const { frame } = await readPage(c, {})

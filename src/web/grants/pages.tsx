@@ -59,10 +59,7 @@ import {
 export function registerPolicyPages(app: Hono<HubEnv>): void {
   app.get('/tools', page(showTools))
   app.get('/policy', page(showPolicies))
-  app.get(
-    '/policy/:name',
-    page((c) => showPolicy(c, null)),
-  )
+  app.get('/policy/:name', page(showPolicy))
   app.post('/policy/:name', page(changePolicy))
   app.post(
     '/standing-rules/:id/revoke',
@@ -167,7 +164,7 @@ interface Submission {
 
 async function showPolicy(
   c: PageContext,
-  submitted: Submission | null,
+  submitted: Submission | null = null,
   status = 200,
 ): Promise<Response> {
   const { tools } = c.var.context

@@ -27,10 +27,7 @@ import { RelativeTime, TimeUntil } from '../parts/times'
 
 /** Registers `/admin/mail`, where admins see how mail is sent and send a test to their own address. */
 export function registerAdminMailPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/admin/mail',
-    page((c) => showMail(c, null)),
-  )
+  app.get('/admin/mail', page(showMail))
   app.post('/admin/mail/test', page(sendTest))
 }
 
@@ -47,7 +44,7 @@ interface Tested {
   answer: string
 }
 
-async function showMail(c: PageContext, tested: Tested | null): Promise<Response> {
+async function showMail(c: PageContext, tested: Tested | null = null): Promise<Response> {
   const credential = await readCredential(c)
   const { clock, mail } = c.var.context
   const { frame, answers } = await readPage(c, {

@@ -70,10 +70,7 @@ export function registerMessagePages(app: Hono<HubEnv>): void {
     page((c) => showList(c, createForm({ to: c.req.query('to') ?? '', content: '' }))),
   )
   app.post('/dm', page(sendFirst))
-  app.get(
-    '/dm/:id',
-    page((c) => showConversation(c, createForm({ content: '' }))),
-  )
+  app.get('/dm/:id', page(showConversation))
   app.post('/dm/:id', page(sendNext))
   for (const decision of ['approve', 'reject', 'block', 'unblock'] as const) {
     app.post(
@@ -165,7 +162,7 @@ async function showList(c: PageContext, form: FirstMessageState, status = 200): 
 
 async function showConversation(
   c: PageContext,
-  form: MessageState,
+  form: MessageState = createForm({ content: '' }),
   status = 200,
 ): Promise<Response> {
   const credential = await requireCredential(c)

@@ -19,16 +19,13 @@ import { type PageContext, page, pageErrors, readPage, sendPage } from '../frame
 
 /** Registers `GET` and `POST /admin/limits`, for admins. */
 export function registerReplyLimitPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/admin/limits',
-    page((c) => showLimits(c, null)),
-  )
+  app.get('/admin/limits', page(showLimits))
   app.post('/admin/limits', page(changeLimits))
 }
 
 async function showLimits(
   c: PageContext,
-  form: LimitsFormState | null,
+  form: LimitsFormState | null = null,
   status = 200,
 ): Promise<Response> {
   const { frame, answers } = await readPage(c, { limits: selectHubLimits() })

@@ -85,10 +85,7 @@ const { pageMax } = moderationLimits
 export function registerModerationPages(app: Hono<HubEnv>): void {
   app.get('/moderation', page(showQueue))
   app.post('/moderation/appeals/:id', page(decideByForm))
-  app.get(
-    '/moderation/mine',
-    page((c) => showMine(c, null)),
-  )
+  app.get('/moderation/mine', page(showMine))
   app.post('/moderation/mine', page(appealByForm))
   app.get('/moderation/log/:name', page(showLog))
   app.post('/moderation/log/:name/lift/:id', page(liftByForm))
@@ -145,7 +142,7 @@ async function decideByForm(c: PageContext): Promise<Response> {
 
 async function showMine(
   c: PageContext,
-  form: AppealFormState | null,
+  form: AppealFormState | null = null,
   status = 200,
 ): Promise<Response> {
   const credential = await requireCredential(c)
@@ -261,10 +258,7 @@ async function reportByForm(c: PageContext): Promise<Response> {
 
 /** Registers the page that a banned account reads, and the form with which an admin decides its appeal. */
 function registerNoticePages(app: Hono<HubEnv>): void {
-  app.get(
-    '/moderation/notice',
-    page((c) => showNotice(c, null)),
-  )
+  app.get('/moderation/notice', page(showNotice))
   app.post('/moderation/notice', page(appealBanByForm))
   app.post('/moderation/bans/:id', page(decideBanByForm))
 }
@@ -273,7 +267,7 @@ const appealFields = banAppealInput.extend({ ban_id: z.string().max(100) })
 
 async function showNotice(
   c: PageContext,
-  form: BanAppealFormState | null,
+  form: BanAppealFormState | null = null,
   status = 200,
 ): Promise<Response> {
   const credential = await readCredential(c)

@@ -133,7 +133,7 @@ async function deleteOwn(c: PageContext): Promise<Response> {
   return c.redirect(`${communityPath(communityName)}?deleted`, 303)
 }
 
-export type EditField = 'title' | 'content' | 'url'
+type EditField = 'title' | 'content' | 'url'
 type EditFormState = FormState<EditField>
 
 /** The form of a post that its author edits. */

@@ -45,10 +45,7 @@ import { describePromise, listRepeats, OfflineNote, toRepeats } from './replay-p
 
 /** Registers the pages that try a change of an agent on one of its runs, and show what came of it. */
 export function registerReplayPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/activations/:id/try',
-    page((c) => showTry(c)),
-  )
+  app.get('/activations/:id/try', page(showTry))
   app.post('/activations/:id/try', page(submitTry))
   app.get('/replays/:id', page(showReplay))
   app.post('/replays/:id/cancel', page(submitCancel))

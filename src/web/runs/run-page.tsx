@@ -82,10 +82,7 @@ import {
 
 /** Registers `GET /activations/:id`, the page of an activation, and its forms. */
 export function registerActivationPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/activations/:id',
-    page((c) => showActivation(c)),
-  )
+  app.get('/activations/:id', page(showActivation))
   app.post('/activations/:id/stop', page(stopActivation))
   app.post('/activations/:id/open', page(openActivation))
   app.post('/activations/:id/feedback', page(rateActivation))

@@ -48,10 +48,7 @@ import { addedPath, showSet } from './set-pages'
 
 /** Registers `GET /runs`, `/runs.csv` with the same filter, and the forms of saved views. */
 export function registerRunPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/runs',
-    page((c) => showRuns(c)),
-  )
+  app.get('/runs', page(showRuns))
   app.get('/runs.csv', page(downloadRuns))
   app.post('/runs/sets', page(submitRuns))
   app.post('/runs/views', page(saveRunView))

@@ -71,10 +71,7 @@ import {
 
 /** Registers the pages of the sets of an agent and of their cases, with their forms. */
 export function registerSetPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/a/:name/sets',
-    page((c) => showSets(c, emptySetForm)),
-  )
+  app.get('/a/:name/sets', page(showSets))
   app.post('/a/:name/sets', page(submitSet))
   app.get(
     '/sets/:id',
@@ -115,7 +112,11 @@ async function readOpener(c: PageContext): Promise<{ frame: Frame; caller: Calle
   return { frame, caller: { viewer: frame.viewer, reader: await readReader(c) } }
 }
 
-async function showSets(c: PageContext, form: SetFormState, status = 200): Promise<Response> {
+async function showSets(
+  c: PageContext,
+  form: SetFormState = emptySetForm,
+  status = 200,
+): Promise<Response> {
   const name = c.req.param('name') ?? ''
   const { frame, caller } = await readOpener(c)
   const sets = await listSets(c.var.context, caller, name)

@@ -57,10 +57,7 @@ const path = '/settings/notifications'
 
 /** Registers `/settings/notifications`: the viewer's browsers, what they are notified of, and the address of feeds. */
 export function registerNotificationSettings(app: Hono<HubEnv>): void {
-  app.get(
-    path,
-    settingsPage((c) => showNotifications(c, {})),
-  )
+  app.get(path, settingsPage(showNotifications))
   app.post(path, page(saveWanted))
   app.post(`${path}/devices`, page(sendDevice))
   app.post(
@@ -148,7 +145,7 @@ async function showNotifications(
     device?: DeviceFormState
     feedToken?: string
     mail?: MailForms
-  },
+  } = {},
   status = 200,
 ): Promise<Response> {
   const credential = await requireCredential(c)

@@ -32,10 +32,7 @@ const themeInput = z.enum(themes)
 
 /** Registers `/settings`: profile, theme, ways to sign in, notifications, sessions, keys, webhooks and triggers of the viewer. */
 export function registerSettingsPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/settings',
-    settingsPage((c) => showProfile(c, null)),
-  )
+  app.get('/settings', settingsPage(showProfile))
   app.post('/settings/profile', page(saveProfile))
   app.post('/settings/picture', page(savePicture, imageFormRule))
   app.post(
@@ -85,7 +82,7 @@ async function savePicture(c: PageContext): Promise<Response> {
  */
 async function showProfile(
   c: PageContext,
-  form: ProfileFormState | null,
+  form: ProfileFormState | null = null,
   status = 200,
   problem: AppError | null = null,
 ): Promise<Response> {

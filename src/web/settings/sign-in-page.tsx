@@ -58,10 +58,7 @@ const path = '/settings/sign-in'
 
 /** Registers `/settings/sign-in`: passkeys and linked accounts of the viewer. */
 export function registerSignInSettings(app: Hono<HubEnv>): void {
-  app.get(
-    path,
-    settingsPage((c) => showSignIn(c, null)),
-  )
+  app.get(path, settingsPage(showSignIn))
   app.post(`${path}/passkeys/options`, page(sendOptions))
   app.post(`${path}/passkeys`, page(sendPasskey))
   app.post(
@@ -110,7 +107,7 @@ async function sendPasskey(c: PageContext): Promise<Response> {
 /** @param form null: with the name of this device */
 async function showSignIn(
   c: PageContext,
-  form: PasskeyFormState | null,
+  form: PasskeyFormState | null = null,
   status = 200,
 ): Promise<Response> {
   const credential = await requireCredential(c)
@@ -278,10 +275,7 @@ const DeleteForm: FC<{ action: string; row: UsedRow; verb: string }> = ({ action
 
 /** Registers `/settings/sessions`: where the viewer is signed in. */
 export function registerSessionSettings(app: Hono<HubEnv>): void {
-  app.get(
-    '/settings/sessions',
-    settingsPage((c) => showSessions(c, null)),
-  )
+  app.get('/settings/sessions', settingsPage(showSessions))
   app.post(
     '/settings/sessions/end',
     page(async (c) => {
@@ -313,7 +307,7 @@ async function createLink(c: PageContext): Promise<Response> {
   return showSessions(c, url.href)
 }
 
-async function showSessions(c: PageContext, link: string | null): Promise<Response> {
+async function showSessions(c: PageContext, link: string | null = null): Promise<Response> {
   const credential = await requireCredential(c)
   const { frame, answers } = await readPage(c, {
     sessions: selectOwnSessions(credential, c.var.context.clock.now()),

@@ -414,10 +414,7 @@ const listPath = ({ viewer }: Frame, { owner, community }: TriggerRow): string =
 export function registerTriggerSettings(app: Hono<HubEnv>): void {
   const ofCommunity = '/m/:name/settings/triggers'
   for (const path of [triggersPath, ofCommunity]) {
-    app.get(
-      path,
-      settingsPage((c) => show(c, {})),
-    )
+    app.get(path, settingsPage(show))
     app.post(path, page(add))
   }
   app.post(`${triggersPath}/:id/secret`, page(renew))
@@ -479,7 +476,7 @@ interface ShowOptions {
   status?: number
 }
 
-async function show(c: PageContext, options: ShowOptions): Promise<Response> {
+async function show(c: PageContext, options: ShowOptions = {}): Promise<Response> {
   const community = nameOf(c)
   const credential = await requireCredential(c)
   const now = c.var.context.clock.now()

@@ -373,10 +373,7 @@ export function registerWebhookSettings(app: Hono<HubEnv>): void {
   app.post(ownPath, page(addWebhook))
   app.get(communityPage, page(show))
   app.post(communityPage, page(addWebhook))
-  app.get(
-    onePage,
-    settingsPage((c) => showWebhook(c)),
-  )
+  app.get(onePage, settingsPage(showWebhook))
   app.post(onePage, page(actOnWebhook))
   app.get(`${onePage}/delete`, settingsPage(askToDelete))
   app.post(
