@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { CheckResult } from '../contract/hub'
-import { countAnswer, microusdAnswer, presentTime, timeAnswer } from '../http/answers'
+import { countAnswer, microusdAnswer, timeAnswer, presenterOf } from '../http/answers'
 import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { paidByAnswer, presentPaidBy } from '../replays/answers'
 import { readCaller, toCaller } from '../replays/callers'
@@ -47,15 +47,8 @@ const trialPromiseAnswer = z.object({
     .describe('Why it cannot start; empty when it can.'),
 })
 
-const presentTrialPromise = (promise: TrialPromise): z.input<typeof trialPromiseAnswer> => ({
-  cases: promise.cases,
-  repeats: promise.repeats,
-  judge: promise.judge,
-  cost_max_microusd: promise.costMaxMicrousd,
-  is_priced: promise.isPriced,
-  tokens_max: promise.tokensMax,
-  paid_by: presentPaidBy(promise.paidBy),
-  problems: promise.problems,
+const presentTrialPromise = presenterOf(trialPromiseAnswer).from<TrialPromise>({
+  paid_by: presentPaidBy,
 })
 
 const started = { id: z.string(), status }
@@ -89,16 +82,8 @@ const listedTrialAnswer = rowAnswer.extend({
   waiting: countAnswer.describe('Cases whose answers people have to compare.'),
 })
 
-const presentTrialRow = (trial: TrialRow): z.input<typeof rowAnswer> => ({
-  id: trial.id,
-  set: { id: trial.setId, name: trial.setName },
-  agent: trial.agent,
-  status: trial.status,
-  requested_by: trial.requestedBy,
-  repeats: trial.repeats,
-  judge: trial.judge,
-  created_at: presentTime(trial.createdAt),
-  finished_at: presentTime(trial.finishedAt),
+const presentTrialRow = presenterOf(rowAnswer).from<TrialRow>({
+  set: ({ setId: id, setName: name }) => ({ id, name }),
 })
 
 const presentListedTrial = ({
@@ -120,7 +105,7 @@ const passedAnswer = z.object({
   cases: countAnswer,
 })
 
-const summary = {
+const summaryAnswer = z.object({
   better: countAnswer,
   worse: countAnswer,
   same: countAnswer,
@@ -155,67 +140,30 @@ const summary = {
     .object({ same: countAnswer, of: countAnswer })
     .nullable()
     .describe('How often judge and people agree; null until enough cases have both.'),
-}
-
-const presentPassed = ({
-  samples,
-  of,
-  allSamples,
-  cases,
-}: TrialSummary['passed']['baseline']): z.input<typeof passedAnswer> => ({
-  samples,
-  of,
-  cases,
-  all_samples: allSamples,
 })
 
-const presentSummary = (of: TrialSummary) => ({
-  better: of.better,
-  worse: of.worse,
-  same: of.same,
-  cannot_tell: of.cannotTell,
-  waiting: of.waiting,
-  open: of.open,
-  skipped: of.skipped,
-  interval: of.interval,
-  noise: of.noise,
-  claim: of.claim,
-  reason: of.reason,
-  passed: {
-    baseline: presentPassed(of.passed.baseline),
-    candidate: presentPassed(of.passed.candidate),
-  },
-  cost_microusd: of.costMicrousd,
-  reused: of.reused,
-  cost_month_microusd: of.costMonthMicrousd,
-  duration_ms: of.durationMs,
-  tool_errors: of.toolErrors,
-  agreement: of.agreement,
+const presentPassed = presenterOf(passedAnswer).from<TrialSummary['passed']['baseline']>({})
+
+const presentSummary = presenterOf(summaryAnswer).from<TrialSummary>({
+  passed: ({ passed }) => ({
+    baseline: presentPassed(passed.baseline),
+    candidate: presentPassed(passed.candidate),
+  }),
 })
 
-const sideAnswer = z
-  .object({
-    answer: z.string().describe('The beginning of what the first sample answered.'),
-    steps: countAnswer,
-    tokens: countAnswer,
-    cost_microusd: microusdAnswer,
-    duration_ms: countAnswer,
-    incomplete: z
-      .string()
-      .nullable()
-      .describe('Why it does not show what would have happened; null when it does.'),
-  })
-  .nullable()
+const sideAnswer = z.object({
+  answer: z.string().describe('The beginning of what the first sample answered.'),
+  steps: countAnswer,
+  tokens: countAnswer,
+  cost_microusd: microusdAnswer,
+  duration_ms: countAnswer,
+  incomplete: z
+    .string()
+    .nullable()
+    .describe('Why it does not show what would have happened; null when it does.'),
+})
 
-const presentSide = (side: TrialSide | null): z.input<typeof sideAnswer> =>
-  side && {
-    answer: side.answer,
-    steps: side.steps,
-    tokens: side.tokens,
-    cost_microusd: side.costMicrousd,
-    duration_ms: side.durationMs,
-    incomplete: side.incomplete,
-  }
+const presentSide = presenterOf(sideAnswer).from<TrialSide>({})
 
 const resultsAnswer = z
   .array(z.array(z.object({ has_passed: z.boolean(), detail: z.string() })))
@@ -239,8 +187,8 @@ const caseAnswer = z.object({
   results: z
     .object({ observed: resultsAnswer, baseline: resultsAnswer, candidate: resultsAnswer })
     .nullable(),
-  baseline: sideAnswer,
-  candidate: sideAnswer,
+  baseline: sideAnswer.nullable(),
+  candidate: sideAnswer.nullable(),
   judgements: z.array(
     z.object({
       sample: countAnswer,
@@ -261,26 +209,15 @@ const caseAnswer = z.object({
 const presentResults = (samples: CheckResult[][]): z.input<typeof resultsAnswer> =>
   samples.map((results) => results.map(({ passed, detail }) => ({ has_passed: passed, detail })))
 
-const presentCase = ({
-  activationId,
-  replayId,
-  isVisible,
-  baseline,
-  candidate,
-  results,
-  ...rest
-}: TrialCaseView): z.input<typeof caseAnswer> => ({
-  ...rest,
-  activation_id: activationId,
-  replay_id: replayId,
-  is_visible: isVisible,
-  results: results && {
-    observed: presentResults(results.observed),
-    baseline: presentResults(results.baseline),
-    candidate: presentResults(results.candidate),
-  },
-  baseline: presentSide(baseline),
-  candidate: presentSide(candidate),
+const presentCase = presenterOf(caseAnswer).from<TrialCaseView>({
+  results: ({ results }) =>
+    results && {
+      observed: presentResults(results.observed),
+      baseline: presentResults(results.baseline),
+      candidate: presentResults(results.candidate),
+    },
+  baseline: ({ baseline }) => baseline && presentSide(baseline),
+  candidate: ({ candidate }) => candidate && presentSide(candidate),
 })
 
 const trialAnswer = z
@@ -291,7 +228,7 @@ const trialAnswer = z
       cost_max_microusd: microusdAnswer.describe('It never costs more.'),
       budget: z.string().describe('Scope of the budget of all replays, which pays beside others.'),
     }),
-    ...summary,
+    ...summaryAnswer.shape,
     cases: z.array(caseAnswer),
   })
   .meta({ id: 'Trial' })

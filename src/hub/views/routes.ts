@@ -45,7 +45,7 @@ import {
 } from '../runs/resume-queries'
 import { activations } from '../schema/activations'
 import { viewerValues } from '../viewers/queries'
-import { agentStates, boardStatements } from './board-queries'
+import { agentStates, boardStatements, type Lease } from './board-queries'
 import { type Board, formatExplorationReason, formatTaskReason, readBoard } from './board-view'
 import { gateKeys, readGates, summarizeGates } from './gates'
 import { selectActivity } from './home-queries'
@@ -522,6 +522,8 @@ const boardAnswer = z.object({
   ...pageFields,
 })
 
+const presentLease = presenterOf(leaseAnswer).from<Lease>({ activation_id: ({ id }) => id })
+
 /** Returns the scheduler's state as the API presents it, with each reason as a code and as text. */
 const presentBoard = (board: Board, now: number, list: string): z.input<typeof boardAnswer> => ({
   is_paused: board.hub.isPaused,
@@ -552,15 +554,7 @@ const presentBoard = (board: Board, now: number, list: string): z.input<typeof b
       says: formatTaskReason(task.reason, task.agent.name),
     })),
   },
-  leases: board.leases.map((lease) => ({
-    activation_id: lease.id,
-    agent: lease.agent,
-    class: lease.class,
-    task: lease.task,
-    started_at: presentTime(lease.startedAt),
-    deadline_at: presentTime(lease.deadlineAt),
-    reserved_microusd: lease.reservedMicrousd,
-  })),
+  leases: board.leases.map(presentLease),
   agents: board.agents.map((agent) => ({
     id: agent.id,
     name: agent.name,
