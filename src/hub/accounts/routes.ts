@@ -54,6 +54,8 @@ import {
   selectCredentials,
   selectIdentitiesOf,
   selectPasskeysOf,
+  type CredentialRow,
+  type BanRow,
 } from './people-queries'
 import {
   type AccountRow,
@@ -276,6 +278,30 @@ const signInFields = {
 
 const presentSignIn = presenterOf(z.object(signInFields)).from<PasskeyRow | IdentityRow>({})
 
+const credentialAnswer = z.object({
+  id: z.string(),
+  kind: z.enum(['key', 'session', 'link', 'service', 'feed']),
+  label: z.string(),
+  scopes: z.array(z.string()),
+  created_at: timeAnswer,
+  expires_at: timeAnswer.nullable(),
+  last_used_at: timeAnswer.nullable(),
+})
+
+const presentCredential = presenterOf(credentialAnswer).from<CredentialRow>({})
+
+const banAnswer = z.object({
+  id: z.string(),
+  kind: z.enum(['ban', 'mute']),
+  reason: z.string(),
+  by: personAnswer,
+  created_at: timeAnswer,
+  ends_at: timeAnswer.nullable(),
+  lifted_at: timeAnswer.nullable(),
+})
+
+const presentBan = presenterOf(banAnswer).from<BanRow>({})
+
 /** Routes that end a way to sign in. */
 const revokeRoutes = [
   { kind: 'passkey', list: 'passkeys', what: 'Deletes a passkey of an account' },
@@ -323,32 +349,12 @@ export const peopleRoutes: Route[] = [
       'Lists keys, sessions, passkeys, linked accounts, bans and mutes of an account (admin)',
     access: 'admin',
     answer: z.object({
-      credentials: z.array(
-        z.object({
-          id: z.string(),
-          kind: z.enum(['key', 'session', 'link', 'service', 'feed']),
-          label: z.string(),
-          scopes: z.array(z.string()),
-          created_at: timeAnswer,
-          expires_at: timeAnswer.nullable(),
-          last_used_at: timeAnswer.nullable(),
-        }),
-      ),
+      credentials: z.array(credentialAnswer),
       passkeys: z.array(
         z.object({ ...signInFields, domain: z.string().describe('Where it works.') }),
       ),
       identities: z.array(z.object({ ...signInFields, issuer: z.string() })),
-      bans: z.array(
-        z.object({
-          id: z.string(),
-          kind: z.enum(['ban', 'mute']),
-          reason: z.string(),
-          by: personAnswer,
-          created_at: timeAnswer,
-          ends_at: timeAnswer.nullable(),
-          lifted_at: timeAnswer.nullable(),
-        }),
-      ),
+      bans: z.array(banAnswer),
     }),
     handle: async (call) => {
       const { db, clock } = call.context
@@ -362,26 +368,10 @@ export const peopleRoutes: Route[] = [
       })
       if (!account) throw peopleErrors.notFound()
       return {
-        credentials: credentials.map((row) => ({
-          id: row.id,
-          kind: row.kind,
-          label: row.label,
-          scopes: row.scopes,
-          created_at: presentTime(row.createdAt),
-          expires_at: presentTime(row.expiresAt),
-          last_used_at: presentTime(row.lastUsedAt),
-        })),
+        credentials: credentials.map(presentCredential),
         passkeys: passkeys.map((row) => ({ ...presentSignIn(row), domain: row.rpId })),
         identities: identities.map((row) => ({ ...presentSignIn(row), issuer: row.issuer })),
-        bans: bans.map((row) => ({
-          id: row.id,
-          kind: row.kind,
-          reason: row.reason,
-          by: row.by,
-          created_at: presentTime(row.createdAt),
-          ends_at: presentTime(row.endsAt),
-          lifted_at: presentTime(row.liftedAt),
-        })),
+        bans: bans.map(presentBan),
       }
     },
   }),

@@ -24,24 +24,27 @@ const factsAnswer = z.object({
   created_at: timeAnswer,
 })
 
-const heldAnswer = z
-  .object({
-    etag: z.string().describe('Hash of the files.'),
-    base_version: countAnswer.describe('The active version when it was saved.'),
-    saved_by: personAnswer,
-    saved_at: timeAnswer,
-    set: z.string().describe('The set of runs on which it is tried.'),
-    trial_id: z.string().nullable().describe('Null when no trial could start.'),
-    problem: z.string().nullable().describe('Why it is not applied; null while its trial decides.'),
-  })
-  .nullable()
-  .describe('A saved change that becomes the active version when it has passed its trial.')
+const heldAnswer = z.object({
+  etag: z.string().describe('Hash of the files.'),
+  base_version: countAnswer.describe('The active version when it was saved.'),
+  saved_by: personAnswer,
+  saved_at: timeAnswer,
+  set: z.string().describe('The set of runs on which it is tried.'),
+  trial_id: z.string().nullable().describe('Null when no trial could start.'),
+  problem: z.string().nullable().describe('Why it is not applied; null while its trial decides.'),
+})
+
+const presentHeld = presenterOf(heldAnswer).from<HeldDefinition>({ set: ({ gate }) => gate.set })
 
 const definitionAnswer = z.object({
   definition: factsAnswer.describe('The active version.'),
   warnings: warningsAnswer,
 })
-const savedAnswer = definitionAnswer.extend({ held: heldAnswer })
+const savedAnswer = definitionAnswer.extend({
+  held: heldAnswer
+    .nullable()
+    .describe('A saved change that becomes the active version when it has passed its trial.'),
+})
 
 const presentFacts = presenterOf(factsAnswer).from<DefinitionRow>({})
 
@@ -50,20 +53,9 @@ const presentDefinition = (row: DefinitionRow): z.input<typeof definitionAnswer>
   warnings: row.warnings as z.input<typeof warningsAnswer>,
 })
 
-const presentHeld = (held: HeldDefinition | null): z.input<typeof heldAnswer> =>
-  held && {
-    etag: held.etag,
-    base_version: held.baseVersion,
-    saved_by: held.savedBy,
-    saved_at: presentTime(held.savedAt),
-    set: held.gate.set,
-    trial_id: held.trialId,
-    problem: held.problem,
-  }
-
 const presentSaved = ({ held, ...row }: SavedDefinition): z.input<typeof savedAnswer> => ({
   ...presentDefinition(row),
-  held: presentHeld(held),
+  held: held && presentHeld(held),
 })
 
 const versionInput = z.int().min(0).max(1_000_000)

@@ -1,7 +1,19 @@
+import type {
+  PrivateFact,
+  PrivateFile,
+  AgentKnowledge,
+  PrivateChange,
+} from '../../agents/contract/agents'
 import * as z from 'zod'
-import type { AgentKnowledge, PrivateChange } from '../../agents/contract/agents'
 import { workspaceLimits } from '../../shared/config'
-import { countAnswer, deletedAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
+import {
+  countAnswer,
+  deletedAnswer,
+  pageFields,
+  presentTime,
+  timeAnswer,
+  presenterOf,
+} from '../http/answers'
 import { type Call, type Route, routesOf } from '../http/route'
 import { selectHostedAgent } from '../operations/system-queries'
 import {
@@ -49,6 +61,10 @@ const listAnswer = z.object({
   ...pageFields,
 })
 
+const presentOwnFact = presenterOf(listAnswer.shape.facts.element).from<PrivateFact>({})
+
+const presentOwnFile = presenterOf(listAnswer.shape.files.element).from<PrivateFile>({})
+
 const listRoute = route({
   method: 'get',
   path: '/agents/:name/private',
@@ -64,19 +80,8 @@ const listRoute = route({
     const page = readMemoryPage(list, query)
     const found = await context.agents.privateMemory.list(answers.agent.accountId, viewer.id, page)
     return {
-      facts: found.facts.map((fact) => ({
-        id: fact.id,
-        text: fact.text,
-        source: fact.source,
-        created_at: presentTime(fact.createdAt),
-        shared_at: presentTime(fact.sharedAt),
-      })),
-      files: found.files.map((file) => ({
-        path: file.path,
-        bytes: file.bytes,
-        updated_at: presentTime(file.updatedAt),
-        shared_at: presentTime(file.sharedAt),
-      })),
+      facts: found.facts.map(presentOwnFact),
+      files: found.files.map(presentOwnFile),
       ...toMemoryPageFields(list, page, found),
     }
   },

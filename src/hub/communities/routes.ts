@@ -3,7 +3,7 @@ import { openings } from '../../shared/config'
 import { decodeCount, decodeKeyset, splitPage, toPageFields } from '../../shared/cursor'
 import type { Answers } from '../../shared/db/batch'
 import { accountAnswer, presentAccount } from '../accounts/answers'
-import { offsetParameter, pageFields, presentTime, timeAnswer } from '../http/answers'
+import { offsetParameter, pageFields, presentTime, timeAnswer, presenterOf } from '../http/answers'
 import { type Call, presentIdempotent, type Route, routesOf } from '../http/route'
 import { readPicture } from '../media/actions'
 import { personAnswer } from '../rules/people'
@@ -25,7 +25,7 @@ import {
 } from './actions'
 import { communityAnswer, memberAnswer, presentCommunity, presentMember } from './answers'
 import { openAsAdmin, openingReason } from './opening-actions'
-import { selectOpenings } from './opening-queries'
+import { selectOpenings, type OpeningRow } from './opening-queries'
 import { selectCommunities, selectCommunity, selectMembers, selectShownCommunity } from './queries'
 import { followReads, setFollow, setSubscription, subscriptionReads } from './subscription-actions'
 
@@ -219,6 +219,17 @@ const openingBody = openingReason
     'Name one of community, account and activation_id',
   )
 
+const openingAnswer = z.object({
+  id: z.string(),
+  by: personAnswer.describe('The admin.'),
+  community: placeAnswer.nullable().describe('Null for what is private to you.'),
+  reason: z.string(),
+  created_at: timeAnswer,
+  expires_at: timeAnswer,
+})
+
+const presentOpening = presenterOf(openingAnswer).from<OpeningRow>({})
+
 export const openingRoutes: Route[] = [
   route({
     method: 'post',
@@ -261,16 +272,7 @@ export const openingRoutes: Route[] = [
       cursor: z.string().max(500).optional(),
     }),
     answer: z.object({
-      openings: z.array(
-        z.object({
-          id: z.string(),
-          by: personAnswer.describe('The admin.'),
-          community: placeAnswer.nullable().describe('Null for what is private to you.'),
-          reason: z.string(),
-          created_at: timeAnswer,
-          expires_at: timeAnswer,
-        }),
-      ),
+      openings: z.array(openingAnswer),
       ...pageFields,
     }),
     handle: async ({ context, credential, list, query, read }) => {
@@ -286,14 +288,7 @@ export const openingRoutes: Route[] = [
         row.id,
       ])
       return {
-        openings: page.map((row) => ({
-          id: row.id,
-          by: row.by,
-          community: row.community,
-          reason: row.reason,
-          created_at: presentTime(row.createdAt),
-          expires_at: presentTime(row.expiresAt),
-        })),
+        openings: page.map(presentOpening),
         ...toPageFields(next),
       }
     },

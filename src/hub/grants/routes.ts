@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { knownFields } from '../../shared/known-fields'
 import type { ToolAccess } from '../contract/hub'
-import { warningsAnswer } from '../http/answers'
+import { warningsAnswer, presenterOf } from '../http/answers'
 import { type Call, type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
 import { type PolicyUpdate, readPolicies, setPolicy } from './actions'
@@ -103,14 +103,9 @@ function presentRow(
   }
 }
 
-const presentChange = (change: PolicyChange): z.input<typeof changeAnswer> => ({
-  account: change.account,
-  requested_by: change.requestedBy,
-  community: change.community,
-  gains: change.gains,
-  loses: change.loses,
-  asks: change.moreApproval,
-  asks_no_more: change.lessApproval,
+const presentChange = presenterOf(changeAnswer).from<PolicyChange>({
+  asks: ({ moreApproval }) => moreApproval,
+  asks_no_more: ({ lessApproval }) => lessApproval,
 })
 
 const presentSet = ({ warnings, changes }: PolicyUpdate) => ({

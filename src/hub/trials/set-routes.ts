@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { countAnswer, deletedAnswer, presentTime, timeAnswer } from '../http/answers'
+import { countAnswer, deletedAnswer, timeAnswer, presenterOf } from '../http/answers'
 import { decodeUtf8 } from '../http/bodies'
 import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { readCaller, toCaller } from '../replays/callers'
@@ -72,32 +72,9 @@ const importAnswer = z.object({
   ),
 })
 
-const presentSet = ({
-  id,
-  agent,
-  name,
-  cases,
-  isGate,
-  createdAt,
-}: SetRow): z.input<typeof setAnswer> => ({
-  id,
-  agent,
-  name,
-  case_count: cases,
-  is_gate: isGate,
-  created_at: presentTime(createdAt),
-})
+const presentSet = presenterOf(setAnswer).from<SetRow>({ case_count: ({ cases }) => cases })
 
-const presentCase = (row: CaseRow): z.input<typeof caseAnswer> => ({
-  id: row.id,
-  activation_id: row.activationId,
-  is_visible: row.isVisible,
-  question: row.question,
-  answer: row.answer,
-  checks: row.checks,
-  note: row.note,
-  created_at: presentTime(row.createdAt),
-})
+const presentCase = presenterOf(caseAnswer).from<CaseRow>({})
 
 function presentImport(lines: ImportedLine[]): z.input<typeof importAnswer> {
   const count = (wanted: ImportedLine['result']) =>

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { deletedAnswer, presentTime, timeAnswer } from '../http/answers'
+import { deletedAnswer, presentTime, timeAnswer, presenterOf } from '../http/answers'
 import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
 import { communityName, placeAnswer, withoutMark } from '../rules/places'
@@ -42,28 +42,14 @@ const deliveryAnswer = z.object({
   post_id: z.string().nullable(),
 })
 
-const presentDelivery = ({ at, outcome, event, note, postId }: DeliveryRow) => ({
-  at: presentTime(at),
-  outcome,
-  event,
-  note,
-  post_id: postId,
-})
+const presentDelivery = presenterOf(deliveryAnswer).from<DeliveryRow>({})
 
-const presentTrigger = (
-  origin: string,
-  trigger: Omit<TriggerRow, 'owner' | 'secretVersion' | 'oldSecretsUntil'>,
-) => ({
-  id: trigger.id,
-  url: toTriggerUrl(origin, trigger.id),
-  community: trigger.community,
-  agent: trigger.agent,
-  template: trigger.template,
-  takes_reviews: trigger.takesReviews,
-  verify: trigger.verify,
-  per_hour_max: trigger.perHourMax,
-  created_at: presentTime(trigger.createdAt),
-})
+type ShownTrigger = Omit<TriggerRow, 'owner' | 'secretVersion' | 'oldSecretsUntil'>
+
+const presentFields = presenterOf(z.object(triggerFields)).from<ShownTrigger & { url: string }>({})
+
+const presentTrigger = (origin: string, trigger: ShownTrigger) =>
+  presentFields({ ...trigger, url: toTriggerUrl(origin, trigger.id) })
 
 export const triggerRoutes: Route[] = [
   route({
