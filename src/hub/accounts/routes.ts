@@ -48,14 +48,14 @@ import {
   revokeSignIn,
 } from './people-actions'
 import {
+  type BanRow,
+  type CredentialRow,
   type IdentityRow,
   type PasskeyRow,
   selectBans,
   selectCredentials,
   selectIdentitiesOf,
   selectPasskeysOf,
-  type CredentialRow,
-  type BanRow,
 } from './people-queries'
 import {
   type AccountRow,

@@ -1,18 +1,18 @@
+import * as z from 'zod'
 import type {
-  PrivateFact,
-  PrivateFile,
   AgentKnowledge,
   PrivateChange,
+  PrivateFact,
+  PrivateFile,
 } from '../../agents/contract/agents'
-import * as z from 'zod'
 import { workspaceLimits } from '../../shared/config'
 import {
   countAnswer,
   deletedAnswer,
   pageFields,
+  presenterOf,
   presentTime,
   timeAnswer,
-  presenterOf,
 } from '../http/answers'
 import { type Call, type Route, routesOf } from '../http/route'
 import { selectHostedAgent } from '../operations/system-queries'

@@ -1,14 +1,14 @@
-import { presenterOf } from '../http/answers'
 import * as z from 'zod'
+import { presenterOf } from '../http/answers'
 import { requireAdmin } from '../http/authenticate'
 import { type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
 import {
+  type ModelsView,
   modelTestInput,
+  type ProviderView,
   toModelsView,
   tryModel,
-  type ModelsView,
-  type ProviderView,
 } from './model-actions'
 import { selectModelUsers } from './model-queries'
 

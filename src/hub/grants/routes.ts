@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { knownFields } from '../../shared/known-fields'
 import type { ToolAccess } from '../contract/hub'
-import { warningsAnswer, presenterOf } from '../http/answers'
+import { presenterOf, warningsAnswer } from '../http/answers'
 import { type Call, type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
 import { type PolicyUpdate, readPolicies, setPolicy } from './actions'

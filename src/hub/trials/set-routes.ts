@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { countAnswer, deletedAnswer, timeAnswer, presenterOf } from '../http/answers'
+import { countAnswer, deletedAnswer, presenterOf, timeAnswer } from '../http/answers'
 import { decodeUtf8 } from '../http/bodies'
 import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { readCaller, toCaller } from '../replays/callers'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { CheckResult } from '../contract/hub'
-import { countAnswer, microusdAnswer, timeAnswer, presenterOf } from '../http/answers'
+import { countAnswer, microusdAnswer, presenterOf, timeAnswer } from '../http/answers'
 import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { paidByAnswer, presentPaidBy } from '../replays/answers'
 import { readCaller, toCaller } from '../replays/callers'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { deletedAnswer, presentTime, timeAnswer, presenterOf } from '../http/answers'
+import { deletedAnswer, presenterOf, presentTime, timeAnswer } from '../http/answers'
 import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
 import { communityName, placeAnswer, withoutMark } from '../rules/places'
