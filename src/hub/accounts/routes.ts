@@ -2,7 +2,14 @@ import * as z from 'zod'
 import { decodeCount, decodeKeyset, splitPage, toPageFields } from '../../shared/cursor'
 import { batch, run } from '../../shared/db/batch'
 import { knownFields } from '../../shared/known-fields'
-import { deletedAnswer, pageFields, presenterOf, presentTime, timeAnswer } from '../http/answers'
+import {
+  deletedAnswer,
+  pageFields,
+  pageParameters,
+  presenterOf,
+  presentTime,
+  timeAnswer,
+} from '../http/answers'
 import { readCredential, requireViewer } from '../http/authenticate'
 import { findRegistrationMode } from '../http/hub-env'
 import { readIdempotencyKey } from '../http/mount-routes'
@@ -141,8 +148,7 @@ const listQuery = z.object({
     .max(1e9)
     .optional()
     .describe('Seconds since the account was last activated, at least.'),
-  limit: z.coerce.number().int().min(1).max(100).default(50),
-  cursor: z.string().max(500).optional(),
+  ...pageParameters(100, 50),
 })
 
 const listRoute = route({
@@ -471,8 +477,7 @@ export const peopleRoutes: Route[] = [
 const roleAnswer = invitationInput.shape.role.unwrap()
 
 const invitationListQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(200).default(100),
-  cursor: z.string().max(500).optional(),
+  ...pageParameters(200, 100),
 })
 
 export const invitationRoutes: Route[] = [

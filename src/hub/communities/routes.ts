@@ -3,7 +3,14 @@ import { openings } from '../../shared/config'
 import { decodeCount, decodeKeyset, splitPage, toPageFields } from '../../shared/cursor'
 import type { Answers } from '../../shared/db/batch'
 import { accountAnswer, presentAccount } from '../accounts/answers'
-import { offsetParameter, pageFields, presenterOf, presentTime, timeAnswer } from '../http/answers'
+import {
+  offsetParameter,
+  pageFields,
+  pageParameters,
+  presenterOf,
+  presentTime,
+  timeAnswer,
+} from '../http/answers'
 import { type Call, presentIdempotent, type Route, routesOf } from '../http/route'
 import { readPicture } from '../media/actions'
 import { personAnswer } from '../rules/people'
@@ -32,8 +39,7 @@ import { followReads, setFollow, setSubscription, subscriptionReads } from './su
 const route = routesOf('communities')
 
 const listQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(200).default(100),
-  cursor: z.string().max(500).optional(),
+  ...pageParameters(200, 100),
   offset: offsetParameter,
 })
 
@@ -268,8 +274,7 @@ export const openingRoutes: Route[] = [
     access: 'own',
     query: z.object({
       community: communityName.optional(),
-      limit: z.coerce.number().int().min(1).max(openings.listed).default(openings.listed),
-      cursor: z.string().max(500).optional(),
+      ...pageParameters(openings.listed, openings.listed),
     }),
     answer: z.object({
       openings: z.array(openingAnswer),

@@ -8,7 +8,7 @@ import { communityErrors, type memberInput, setMember } from '../communities/act
 import { memberAnswer, presentMember } from '../communities/answers'
 import { selectCommunity, selectMember, selectMembers } from '../communities/queries'
 import { runOnce } from '../database/run-once'
-import { countAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
+import { countAnswer, pageFields, pageParameters, presentTime, timeAnswer } from '../http/answers'
 import { readIdempotencyKey } from '../http/mount-routes'
 import { type Call, presentIdempotent, type Route, routesOf } from '../http/route'
 import { readUntil } from '../inbox/queries'
@@ -84,8 +84,7 @@ const listRoute = route({
     stale: z.stringbool().optional(),
     min_staleness: z.coerce.number().int().min(0).max(1e9).optional().describe('Seconds.'),
     has_notifications: z.stringbool().default(false),
-    limit: z.coerce.number().int().min(1).max(agentsMax).default(agentsMax),
-    cursor: z.string().max(500).optional(),
+    ...pageParameters(agentsMax, agentsMax),
   }),
   answer: z.object({ agents: z.array(agentAnswer), ...pageFields }),
   handle: async (call) => {

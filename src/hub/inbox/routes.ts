@@ -6,7 +6,7 @@ import type { AccountId, CommentId, ConversationId, PostId } from '../../shared/
 import { knownFields } from '../../shared/known-fields'
 import type { Question } from '../contract/hub'
 import { runOnce } from '../database/run-once'
-import { countAnswer, pageFields, presenterOf, timeAnswer } from '../http/answers'
+import { countAnswer, pageFields, pageParameters, presenterOf, timeAnswer } from '../http/answers'
 import { type Call, presentIdempotent, type Route, routesOf } from '../http/route'
 import { personAnswer, presentPerson } from '../rules/people'
 import { inboxItems } from '../schema/inbox'
@@ -55,8 +55,7 @@ const presentItem = presenterOf(itemAnswer).from<InboxRow>({
 
 const listQuery = z.object({
   unread: z.stringbool().default(false),
-  limit: z.coerce.number().int().min(1).max(100).default(25),
-  cursor: z.string().max(500).optional(),
+  ...pageParameters(100, 25),
   wait: z.coerce
     .number()
     .int()

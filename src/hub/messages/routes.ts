@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { decodeKeyset, splitPage, toPageFields } from '../../shared/cursor'
 import { knownFields } from '../../shared/known-fields'
-import { countAnswer, pageFields } from '../http/answers'
+import { countAnswer, pageFields, pageParameters } from '../http/answers'
 import { type Call, presentIdempotent, type Route, routesOf } from '../http/route'
 import {
   conversationReads,
@@ -38,13 +38,7 @@ import {
 const route = routesOf('inbox')
 
 const pageQuery = z.object({
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(limits.directMessage.pageMax)
-    .default(limits.directMessage.pageDefault),
-  cursor: z.string().max(500).optional(),
+  ...pageParameters(limits.directMessage.pageMax, limits.directMessage.pageDefault),
 })
 type PageCall = Call<z.output<typeof pageQuery>, undefined>
 

@@ -2,7 +2,14 @@ import * as z from 'zod'
 import { moderationLimits } from '../../shared/config'
 import { decodeKeyset, type Keyset, splitPage, toPageFields } from '../../shared/cursor'
 import { selectCommunity } from '../communities/queries'
-import { countAnswer, pageFields, presenterOf, presentTime, timeAnswer } from '../http/answers'
+import {
+  countAnswer,
+  pageFields,
+  pageParameters,
+  presenterOf,
+  presentTime,
+  timeAnswer,
+} from '../http/answers'
 import { requireAdmin } from '../http/authenticate'
 import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
@@ -174,13 +181,7 @@ const presentAppealedBan = presenterOf(appealedBanAnswer).from<AppealedBanRow>(o
 
 /** Query parameters of every list of moderation. */
 const pageQuery = z.object({
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(moderationLimits.pageMax)
-    .default(moderationLimits.pageMax),
-  cursor: z.string().max(500).optional(),
+  ...pageParameters(moderationLimits.pageMax, moderationLimits.pageMax),
 })
 
 /** A call of a list of moderation. */

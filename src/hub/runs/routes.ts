@@ -12,6 +12,7 @@ import {
   deletedAnswer,
   microusdAnswer,
   pageFields,
+  pageParameters,
   presentTime,
   timeAnswer,
 } from '../http/answers'
@@ -68,8 +69,7 @@ const listRoute = route({
     'Lists activations, newest first. Those that are private to others are left out. With a filter a page can be short: has_more says whether there can be more',
   access: 'read',
   query: runFilterQuery.extend({
-    limit: z.coerce.number().int().min(1).max(100).default(25),
-    cursor: z.string().max(500).optional(),
+    ...pageParameters(100, 25),
   }),
   answer: z.object({ activations: z.array(activationAnswer), ...pageFields }),
   handle: async ({ list, reader, query, read }) => {

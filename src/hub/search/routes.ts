@@ -2,7 +2,13 @@ import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { decodeCount, encodeCursor, toPageFields } from '../../shared/cursor'
 import type { SearchHit } from '../contract/hub'
-import { offsetParameter, pageFields, presentTime, timeAnswer } from '../http/answers'
+import {
+  offsetParameter,
+  pageFields,
+  pageParameters,
+  presentTime,
+  timeAnswer,
+} from '../http/answers'
 import { type Route, routesOf } from '../http/route'
 import { asOfField, assertPast, atParameter, presentAsOf } from '../rules/as-it-was'
 import { personAnswer, presentPerson } from '../rules/people'
@@ -46,13 +52,7 @@ const searchQuery = z.object({
     .stringbool()
     .default(false)
     .describe(`True also counts the hits of each kind, up to ${limits.search.countedMax} in all.`),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(limits.search.resultsMax)
-    .default(limits.search.resultsDefault),
-  cursor: z.string().max(500).optional(),
+  ...pageParameters(limits.search.resultsMax, limits.search.resultsDefault),
   offset: offsetParameter,
   at: atParameter.describe(
     'Finds posts and comments as of this time, by their words of today, and shows what they said; without what you may not read today. Not in the future. See `as_of`.',

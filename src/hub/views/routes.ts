@@ -16,6 +16,7 @@ import {
   countAnswer,
   microusdAnswer,
   pageFields,
+  pageParameters,
   presenterOf,
   presentTime,
   timeAnswer,
@@ -268,8 +269,7 @@ export const approvalListRoutes: Route[] = [
       status: z
         .enum(['pending', 'approved', 'denied', 'expired', 'cancelled', 'all'])
         .default('pending'),
-      limit: z.coerce.number().int().min(1).max(approvals.pageMax).default(approvals.pageDefault),
-      cursor: z.string().max(500).optional(),
+      ...pageParameters(approvals.pageMax, approvals.pageDefault),
     }),
     answer: z.object({ approvals: z.array(approvalAnswer), ...pageFields }),
     handle: async ({ context, credential, list, query, read }) => {

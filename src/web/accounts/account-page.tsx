@@ -48,6 +48,7 @@ import { imageFormRule, PictureForm, readPictureForm } from '../frame/image-form
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { AccountLink, AccountMark, accountKindTitles, TextLink } from '../parts/links'
 import { FeedPager } from '../parts/lists'
 import { Meter, Status, ToggleForm } from '../parts/meter'
@@ -213,12 +214,11 @@ const AccountPage: FC<AccountPageProps> = (props) => {
           {agent && <AgentStatus {...props} agent={agent} />}
           {agent && frame.viewer?.isAdmin && <TaskForm name={account.name} />}
           {agent && <LastActivations {...props} />}
-          <section class="block">
-            <h2>Posts</h2>
+          <Block title="Posts">
             {rows.length === 0 && <p class="meta">{account.name} has no posts yet.</p>}
             <FeedList rows={rows} running={[]} frame={frame} path={accountPath(account.name)} />
             <FeedPager path={accountPath(account.name)} sort="new" next={props.next} />
-          </section>
+          </Block>
         </div>
         <aside class="rail" aria-label={`About ${account.name}`}>
           {agent && (
@@ -231,8 +231,7 @@ const AccountPage: FC<AccountPageProps> = (props) => {
               now={frame.now}
             />
           )}
-          <section class="block">
-            <h2>Account</h2>
+          <Block title="Account">
             <dl class="def">
               <dt>Kind</dt>
               <dd>{accountKindTitles[account.kind]}</dd>
@@ -265,7 +264,7 @@ const AccountPage: FC<AccountPageProps> = (props) => {
             </dl>
             <RoleForm viewer={frame.viewer} account={account} />
             <AvatarForm viewer={frame.viewer} account={account} />
-          </section>
+          </Block>
         </aside>
       </div>
     </Layout>
@@ -393,8 +392,7 @@ const AgentSidebar: FC<AgentSidebarProps> = (props) => {
     <>
       <BudgetBlock budget={budget} />
       <GrantBlock agent={agent} />
-      <section class="block">
-        <h2>Definition</h2>
+      <Block title="Definition">
         <dl class="def">
           <dt>Version</dt>
           <dd class="num">
@@ -446,7 +444,7 @@ const AgentSidebar: FC<AgentSidebarProps> = (props) => {
             </a>
           </p>
         )}
-      </section>
+      </Block>
       <AgentFeedback rows={feedback} now={now} />
     </>
   )
@@ -484,8 +482,7 @@ const GrantBlock: FC<{ agent: AgentCard }> = ({ agent }) => {
     requesters: [{ name: '', role: 'member' }],
   })
   return (
-    <section class="block">
-      <h2>Requested grants</h2>
+    <Block title="Requested grants">
       <ul class="list">
         {requested?.map((grant) => (
           <li>
@@ -498,7 +495,7 @@ const GrantBlock: FC<{ agent: AgentCard }> = ({ agent }) => {
         Allowed on this hub: {allowed.join(', ') || 'nothing'}.
         {denied.length > 0 && ` Denied: ${denied.join(', ')}.`} Denied grants take precedence.
       </p>
-    </section>
+    </Block>
   )
 }
 

@@ -72,6 +72,7 @@ import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { AccountMark, accountKindTitles, LinkOrigin, TextLink } from '../parts/links'
 import { Pager, TableHead } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
@@ -321,8 +322,7 @@ const PeoplePage: FC<PeoplePageProps> = (props) => {
       <h1>People</h1>
       <p class="lede">All accounts of people and agents.</p>
       <InvitationBlock {...props} />
-      <section class="block">
-        <h2>Accounts</h2>
+      <Block title="Accounts">
         <FilterForm values={values} />
         {rows.length === 0 ? (
           <div class="empty">
@@ -335,7 +335,7 @@ const PeoplePage: FC<PeoplePageProps> = (props) => {
           <PeopleTable rows={rows} now={frame.now} />
         )}
         <Pager href={next && `/admin/people?${next}`}>Older accounts</Pager>
-      </section>
+      </Block>
     </Layout>
   )
 }
@@ -431,8 +431,7 @@ const PersonPage: FC<PersonPageProps> = (props) => {
         <TextLink href={accountPath(name)}>Public page</TextLink>
       </p>
       <ErrorSummary problem={problem} />
-      <section class="block">
-        <h2>Account</h2>
+      <Block title="Account">
         <dl class="def">
           <dt>Kind</dt>
           <dd>{accountKindTitles[account.kind]}</dd>
@@ -457,7 +456,7 @@ const PersonPage: FC<PersonPageProps> = (props) => {
             </>
           )}
         </dl>
-      </section>
+      </Block>
       <Credentials {...props} />
       <SignIns {...props} />
       <Bans rows={bans} name={name} now={frame.now} />
@@ -484,8 +483,7 @@ function findRestriction(bans: BanRow[], now: number): BanRow | null {
 }
 
 const Credentials: FC<PersonPageProps> = ({ account, credentials, frame }) => (
-  <section class="block">
-    <h2>Keys and sessions</h2>
+  <Block title="Keys and sessions">
     {credentials.length === 0 ? (
       <p class="meta">{account.name} has no keys and is not signed in.</p>
     ) : (
@@ -526,12 +524,11 @@ const Credentials: FC<PersonPageProps> = ({ account, credentials, frame }) => (
         </form>
       </>
     )}
-  </section>
+  </Block>
 )
 
 const Bans: FC<{ rows: BanRow[]; name: string; now: number }> = ({ rows, name, now }) => (
-  <section class="block">
-    <h2>Bans and mutes</h2>
+  <Block title="Bans and mutes">
     {rows.length === 0 && <p class="meta">{name} was never banned or muted on the whole hub.</p>}
     <ul class="list tall">
       {rows.map((row) => (
@@ -550,21 +547,20 @@ const Bans: FC<{ rows: BanRow[]; name: string; now: number }> = ({ rows, name, n
         </li>
       ))}
     </ul>
-  </section>
+  </Block>
 )
 
 const Section: FC<{ title: string; action: string; button: string; children?: unknown }> = (
   props,
 ) => (
-  <section class="block">
-    <h2>{props.title}</h2>
+  <Block title={props.title}>
     <form class="form" method="post" action={props.action}>
       {props.children}
       <div>
         <Submit>{props.button}</Submit>
       </div>
     </form>
-  </section>
+  </Block>
 )
 
 const RoleForm: FC<{ account: AccountRow }> = ({ account: { name, role } }) => (
@@ -710,8 +706,7 @@ interface SignInsProps {
 
 /** Lists the passkeys and linked accounts of an account, each with a button that ends it. */
 const SignIns: FC<SignInsProps> = ({ frame, account: { name }, passkeys, identities }) => (
-  <section class="block">
-    <h2>Passkeys and linked accounts</h2>
+  <Block title="Passkeys and linked accounts">
     {passkeys.length + identities.length === 0 && (
       <p class="meta">{name} has no passkeys and no linked accounts.</p>
     )}
@@ -727,7 +722,7 @@ const SignIns: FC<SignInsProps> = ({ frame, account: { name }, passkeys, identit
         </Item>
       ))}
     </ul>
-  </section>
+  </Block>
 )
 
 const Item: FC<{

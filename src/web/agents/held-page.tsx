@@ -26,6 +26,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { AccountLink, TextLink } from '../parts/links'
 import { RelativeTime } from '../parts/times'
 import { formatTimes } from '../runs/replay-promise'
@@ -142,10 +143,9 @@ const HeldPage: FC<HeldPageProps> = ({ frame, name, held, decided, diffs, form }
         <>
           <Waiting held={held} now={frame.now} />
           <Decide held={held} isAdmin={frame.viewer?.isAdmin === true} form={form} />
-          <section class="block">
-            <h2>Changed lines</h2>
+          <Block title="Changed lines">
             <FileDiffs of={diffs} none="The files are the same as those of the active version." />
-          </section>
+          </Block>
         </>
       )}
       {last && (
@@ -164,8 +164,7 @@ const HeldPage: FC<HeldPageProps> = ({ frame, name, held, decided, diffs, form }
         </p>
       )}
       {earlier.length > 0 && (
-        <section class="block">
-          <h2>Earlier changes</h2>
+        <Block title="Earlier changes">
           <ul class="list">
             {earlier.map((each) => (
               <li>
@@ -179,7 +178,7 @@ const HeldPage: FC<HeldPageProps> = ({ frame, name, held, decided, diffs, form }
               </li>
             ))}
           </ul>
-        </section>
+        </Block>
       )}
     </Layout>
   )

@@ -34,6 +34,7 @@ import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
 import { FormKey, readForm, readFormKey } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { AccountLink, TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { StatusShape } from '../parts/meter'
@@ -276,8 +277,7 @@ const reasons = {
 } as const
 
 const Waiting: FC<{ waiting: RunnerList['waiting']; now: number }> = ({ waiting, now }) => (
-  <section class="block">
-    <h2>Waiting for a runner</h2>
+  <Block title="Waiting for a runner">
     <table class="tbl fold">
       <TableHead columns={['Agent', 'Needs', 'Waiting since', 'Reason']} />
       <tbody>
@@ -297,7 +297,7 @@ const Waiting: FC<{ waiting: RunnerList['waiting']; now: number }> = ({ waiting,
       </tbody>
       <caption class="vh">Runs that wait for a runner, the oldest first</caption>
     </table>
-  </section>
+  </Block>
 )
 
 type RunnerKeyFormState = FormState<'label'>

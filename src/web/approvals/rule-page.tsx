@@ -40,6 +40,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { TextLink } from '../parts/links'
 import { ArgumentsBlock, rulePath } from './approvals-page'
 
@@ -149,15 +150,13 @@ const RulePage: FC<RulePageProps> = (props) => {
         on the <TextLink href="/policy#rules">policy page</TextLink>.
       </p>
       <ErrorSummary problem={form.problem} />
-      <section class="block">
-        <h2>This call</h2>
+      <Block title="This call">
         <ArgumentsBlock parts={row.showArguments(2)} />
-      </section>
+      </Block>
       {rule && <Preview {...props} rule={rule} />}
-      <section class="block">
-        <h2>Change what the rule covers</h2>
+      <Block title="Change what the rule covers">
         <RuleForm {...props} />
-      </section>
+      </Block>
     </Layout>
   )
 }

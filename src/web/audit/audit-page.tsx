@@ -35,6 +35,7 @@ import { createForm, type FormProblem, type Typed, toProblem } from '../form/for
 import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
 import { type PageContext, page, readPage, sendCsv, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { formatCsv } from '../parts/csv'
 import { AccountLink, TextLink } from '../parts/links'
 import { EmptyList, Pager, TableHead } from '../parts/lists'
@@ -353,8 +354,7 @@ const ClosedRun: FC<{ id: string | null }> = ({ id }) => (
 
 const Texts: FC<{ row: AuditRow; texts: CallContents }> = ({ row, texts }) => (
   <>
-    <section class="block">
-      <h2>Arguments</h2>
+    <Block title="Arguments">
       {texts.arguments === null ? (
         <p class="meta">
           {texts.isClosed ? (
@@ -370,14 +370,13 @@ const Texts: FC<{ row: AuditRow; texts: CallContents }> = ({ row, texts }) => (
           {formatArguments(texts.arguments)}
         </pre>
       )}
-    </section>
+    </Block>
     {texts.result !== null && (
-      <section class="block">
-        <h2>Result</h2>
+      <Block title="Result">
         <pre class="up3" tabindex={0}>
           {texts.result}
         </pre>
-      </section>
+      </Block>
     )}
   </>
 )

@@ -32,6 +32,7 @@ import {
 import { communityPath, runsPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
+import { Block } from '../parts/block'
 import { AccountLink, TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { Icon, Meter, Status } from '../parts/meter'
@@ -533,8 +534,7 @@ function formatForecast(budget: PageBudget, forecast: Forecast, now: number): st
 const ArchivedCalls: FC<{ archives: ArchiveView[] }> = ({ archives }) => {
   const last = archives.at(-1)
   return last === undefined ? null : (
-    <section class="block">
-      <h2>Archived model calls</h2>
+    <Block title="Archived model calls">
       <p class="meta">
         Older calls are archived by day. The charts and sums above still count them.
       </p>
@@ -552,6 +552,6 @@ const ArchivedCalls: FC<{ archives: ArchiveView[] }> = ({ archives }) => {
           <TextLink href={`/budgets?archived_before=${last.day}`}>Older days</TextLink>
         </p>
       )}
-    </section>
+    </Block>
   )
 }

@@ -10,6 +10,7 @@ import { Submit } from '../form/fields'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { Prose } from '../parts/prose'
@@ -145,8 +146,7 @@ const Found: FC<DocsPageProps> = ({ query, routes, sections }) => {
       )}
       {tasks.length > 0 && <GuideTable of={tasks} />}
       {matching.length > 0 && (
-        <section class="block">
-          <h2>Guides</h2>
+        <Block title="Guides">
           <ul class="list tall up3">
             {matching.slice(0, sectionsMax).map(({ title, heading, path }) => (
               <li>
@@ -160,13 +160,12 @@ const Found: FC<DocsPageProps> = ({ query, routes, sections }) => {
           {matching.length > sectionsMax && (
             <p class="meta up3">Add a word to see fewer: {sectionsMax} are shown.</p>
           )}
-        </section>
+        </Block>
       )}
       {found.length > 0 && (
-        <section class="block">
-          <h2>API</h2>
+        <Block title="API">
           <OperationTable routes={found} />
-        </section>
+        </Block>
       )}
     </>
   )

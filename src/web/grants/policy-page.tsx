@@ -13,6 +13,7 @@ import { Submit } from '../form/fields'
 import { type FormDefinition, type FormState, type Typed, toLines } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
+import { Block } from '../parts/block'
 import { AccountLink, TextLink } from '../parts/links'
 import { Pager, TableHead } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
@@ -41,8 +42,7 @@ export const PolicyPage: FC<PolicyPageProps> = (props) => {
         call on.
       </p>
       {props.default && <Default row={props.default} now={frame.now} />}
-      <section class="block">
-        <h2>Agents, and other accounts with their own rules</h2>
+      <Block title="Agents, and other accounts with their own rules">
         {accounts.length === 0 ? (
           <div class="empty">
             <p>
@@ -72,7 +72,7 @@ export const PolicyPage: FC<PolicyPageProps> = (props) => {
         <p class="meta">
           To edit the policy of another account, open <code>/policy/name</code>.
         </p>
-      </section>
+      </Block>
       <RuleList rules={rules} now={frame.now} />
     </Layout>
   )

@@ -21,6 +21,7 @@ import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
 import { FormKey, runFormOnce } from '../frame/read-form'
 import { type PageContext, page, pageErrors, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { RelativeTime, TimeUntil } from '../parts/times'
@@ -152,8 +153,7 @@ const Bounces: FC<{ service: string; problem: string | null; url: string }> = (p
   const { service, problem, url } = props
   const isPostmark = service === 'Postmark'
   return (
-    <section class="block">
-      <h2>Bounces</h2>
+    <Block title="Bounces">
       {problem !== null && <p class="bad">{problem}</p>}
       <p class="lede">
         Enter this address at {service}, for bounces and spam complaints
@@ -162,13 +162,12 @@ const Bounces: FC<{ service: string; problem: string | null; url: string }> = (p
         <TextLink href="/docs/guides/mail#when-an-address-takes-no-mail">Report bounces</TextLink>
       </p>
       <p class="code up3">{isPostmark ? url.replace('://', '://rookery:PASSWORD@') : url}</p>
-    </section>
+    </Block>
   )
 }
 
 const Stopped: FC<MailPageProps> = ({ frame, stopped }) => (
-  <section class="block">
-    <h2>Stopped addresses</h2>
+  <Block title="Stopped addresses">
     <p class="lede">
       Messages to them were refused for good, bounced, or were called spam. Their owners were
       notified, and can enter another address.
@@ -192,7 +191,7 @@ const Stopped: FC<MailPageProps> = ({ frame, stopped }) => (
         ))}
       </tbody>
     </table>
-  </section>
+  </Block>
 )
 
 const eventLabels: Record<SentMail['event'], string> = {
@@ -212,8 +211,7 @@ const stateLabels: Record<SentMail['state'], string> = {
 }
 
 const Last: FC<MailPageProps> = ({ frame, last }) => (
-  <section class="block">
-    <h2>Last messages</h2>
+  <Block title="Last messages">
     <table class="tbl fold up4">
       <TableHead columns={['Message', 'To', 'When', 'State', 'Answer']} />
       <tbody>
@@ -241,5 +239,5 @@ const Last: FC<MailPageProps> = ({ frame, last }) => (
         ))}
       </tbody>
     </table>
-  </section>
+  </Block>
 )

@@ -22,6 +22,7 @@ import { ErrorSummary, Submit } from '../form/fields'
 import { type FormProblem, type FormState, readFormWith, rejectForm } from '../form/form-state'
 import { readForm, readFormKey } from '../frame/read-form'
 import { type PageContext, page } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { AccountLink, TextLink } from '../parts/links'
 import { RelativeTime } from '../parts/times'
 import { handleAdminForm, readAdminPage, sendAdminPage } from '../tools/admin-page'
@@ -317,8 +318,7 @@ const ModelsPage: FC<ModelsPageProps> = (props) => {
 }
 
 const Order: FC<{ view: ModelsView }> = ({ view: { auto, offline } }) => (
-  <section class="block">
-    <h2>Used by default</h2>
+  <Block title="Used by default">
     <p>
       Agents with <code>provider: auto</code>, or without a model, use{' '}
       {auto.length === 1 ? <code>{auto[0]}</code> : 'the first of these with budget left:'}
@@ -339,7 +339,7 @@ const Order: FC<{ view: ModelsView }> = ({ view: { auto, offline } }) => (
         <AgentNames names={offline.map(({ name }) => name)} />.
       </p>
     )}
-  </section>
+  </Block>
 )
 
 /**

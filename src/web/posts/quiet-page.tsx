@@ -16,6 +16,7 @@ import { postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { AccountLink, TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 
@@ -76,8 +77,7 @@ const QuietPage: FC<QuietPageProps> = ({ frame, name, thread, gates }) => {
 }
 
 const GateTable: FC<{ title: string; gates: Gate[] }> = ({ title, gates }) => (
-  <section class="block">
-    <h2>{title}</h2>
+  <Block title={title}>
     <table class="tbl fold">
       <TableHead columns={['Gate', 'State', 'Why']} />
       <tbody>
@@ -99,5 +99,5 @@ const GateTable: FC<{ title: string; gates: Gate[] }> = ({ title, gates }) => (
         ))}
       </tbody>
     </table>
-  </section>
+  </Block>
 )

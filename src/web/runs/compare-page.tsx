@@ -13,6 +13,7 @@ import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { AnswerText } from '../parts/answer-text'
+import { Block } from '../parts/block'
 
 /** Registers the page where people compare the answers of a trial without knowing which is which. */
 export function registerComparePages(app: Hono<HubEnv>): void {
@@ -68,8 +69,7 @@ const ComparePage: FC<ComparePageProps> = ({ frame, trial, of }) => (
     {of.left > 0 && (
       <p class="meta up2">{formatPlural(of.left, 'case', 'cases')} left to compare</p>
     )}
-    <section class="block">
-      <h2>Question</h2>
+    <Block title="Question">
       {of.question !== '' && <AnswerText of={of.question} />}
       {of.note !== '' && (
         <dl class="def">
@@ -77,7 +77,7 @@ const ComparePage: FC<ComparePageProps> = ({ frame, trial, of }) => (
           <dd>{of.note}</dd>
         </dl>
       )}
-    </section>
+    </Block>
     {of.isSame ? <SameAnswer trial={trial} of={of} /> : <Choice trial={trial} of={of} />}
   </Layout>
 )
@@ -87,10 +87,9 @@ type SidesProps = Pick<ComparePageProps, 'trial' | 'of'>
 /** Shows the one answer that both gave: there is nothing to ask. */
 const SameAnswer: FC<SidesProps> = ({ trial, of }) => (
   <>
-    <section class="block">
-      <h2>Both answers</h2>
+    <Block title="Both answers">
       <AnswerText of={of.first} />
-    </section>
+    </Block>
     <p class="acts up5">
       <a class="btn" href={of.left > 0 ? comparePath(trial) : trialPath(trial)}>
         {of.left > 0 ? 'Next case' : 'Back to the trial'}

@@ -37,6 +37,7 @@ import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { AnswerText } from '../parts/answer-text'
+import { Block } from '../parts/block'
 import { DiffText } from '../parts/diff-text'
 import { AccountLink, TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
@@ -227,8 +228,7 @@ const statusNames: Record<ReplayStatus, string> = {
 /** Lists the replays of a run. */
 const Earlier: FC<{ rows: ReplayRow[]; now: number }> = ({ rows, now }) =>
   rows.length === 0 ? null : (
-    <section class="block">
-      <h2>Earlier replays</h2>
+    <Block title="Earlier replays">
       <ul class="list">
         {rows.map(({ id, status, requestedBy, createdAt }) => (
           <li>
@@ -242,7 +242,7 @@ const Earlier: FC<{ rows: ReplayRow[]; now: number }> = ({ rows, now }) =>
           </li>
         ))}
       </ul>
-    </section>
+    </Block>
   )
 
 interface ReplayPageProps {
@@ -398,8 +398,7 @@ const Reused: FC<{ from: string | null }> = ({ from }) => (
 )
 
 const LaneTable: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => (
-  <section class="block">
-    <h2>Lanes</h2>
+  <Block title="Lanes">
     <table class="tbl fold">
       <TableHead
         columns={[
@@ -446,7 +445,7 @@ const LaneTable: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => (
         ))}
       </tbody>
     </table>
-  </section>
+  </Block>
 )
 
 /** Shows how the answers of the drafts differ from that of the definition of the run, and each answer whole. */
@@ -455,8 +454,7 @@ const Answers: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => {
   const baseline = done.find(({ lane }) => lane === 'baseline')
   const drafts = done.filter(({ lane }) => lane === 'candidate')
   return (
-    <section class="block">
-      <h2>Answers</h2>
+    <Block title="Answers">
       {baseline &&
         drafts.map((draft) => (
           <figure class="up3">
@@ -474,7 +472,7 @@ const Answers: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => {
           </div>
         ))}
       </div>
-    </section>
+    </Block>
   )
 }
 
@@ -502,8 +500,7 @@ const Calls: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => {
   const called = lanes.filter(({ lane, calls }) => lane !== 'observed' && calls.length > 0)
   if (called.length === 0) return null
   return (
-    <section class="block">
-      <h2>Tool calls</h2>
+    <Block title="Tool calls">
       {called.map((lane) => (
         <details id={`calls-${lane.lane}-${lane.sample}`} class="up2">
           <summary>
@@ -533,6 +530,6 @@ const Calls: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => {
           </ol>
         </details>
       ))}
-    </section>
+    </Block>
   )
 }

@@ -66,6 +66,7 @@ import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { toLocalPath } from '../frame/requests'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { AccountLink } from '../parts/links'
 import { Prose } from '../parts/prose'
 import { PendingApproval } from '../parts/run-lines'
@@ -475,10 +476,9 @@ const TraceSections: FC<ActivationPageProps> = (props) => {
         )}
       </section>
       {trace.steps.length > 0 && (
-        <section class="block">
-          <h2>Cost by step</h2>
+        <Block title="Cost by step">
           <StepTable steps={trace.steps} spent={computeSpent(props)} />
-        </section>
+        </Block>
       )}
       <HookTable steps={trace.steps} />
       <NoteList notes={listNotes(trace)} startedAt={activation.startedAt} />
@@ -682,8 +682,7 @@ const ChangesBlock: FC<{ changes: Changes[]; patches: Map<number, string> }> = (
   patches,
 }) =>
   changes.length === 0 ? null : (
-    <section class="block">
-      <h2>Changes</h2>
+    <Block title="Changes">
       <ul class="list tall">
         {changes.map((each) => (
           <li>
@@ -699,7 +698,7 @@ const ChangesBlock: FC<{ changes: Changes[]; patches: Map<number, string> }> = (
           </li>
         ))}
       </ul>
-    </section>
+    </Block>
   )
 
 const Patch: FC<{ changes: Changes; patch: string | undefined }> = ({ changes, patch }) => {

@@ -45,6 +45,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { AccountLink, TextLink } from '../parts/links'
 import { Icon } from '../parts/meter'
 import { excerpt } from '../parts/prose'
@@ -318,8 +319,7 @@ const SetsPage: FC<SetsPageProps> = ({ frame, name, sets, form }) => (
         ))}
       </ul>
     )}
-    <section class="block">
-      <h2>New set</h2>
+    <Block title="New set">
       <ErrorSummary problem={form.problem} />
       <form class="form up3" method="post" action={setsPath(name)}>
         <FormKey />
@@ -328,7 +328,7 @@ const SetsPage: FC<SetsPageProps> = ({ frame, name, sets, form }) => (
           <Submit>Create set</Submit>
         </div>
       </form>
-    </section>
+    </Block>
   </Layout>
 )
 
@@ -376,8 +376,7 @@ const SetPage: FC<SetPageProps> = (props) => {
           <TextLink href="#import">Correct the lines and import them again</TextLink>
         </p>
       )}
-      <section class="block">
-        <h2>Cases</h2>
+      <Block title="Cases">
         {set.rows.length === 0 ? (
           <div class="empty">
             <p>
@@ -403,7 +402,7 @@ const SetPage: FC<SetPageProps> = (props) => {
             ))}
           </ul>
         )}
-      </section>
+      </Block>
       <Trials trials={trials} now={frame.now} />
       <Manage
         set={set}
@@ -565,8 +564,7 @@ const formatCounts = (counts: ListedTrial['counts']): string =>
 /** Lists the trials of a set with what they found, the newest first. */
 const Trials: FC<{ trials: ListedTrial[]; now: number }> = ({ trials, now }) =>
   trials.length === 0 ? null : (
-    <section class="block">
-      <h2>Trials</h2>
+    <Block title="Trials">
       <ul class="list">
         {trials.map(({ id, status, requestedBy, createdAt, counts }) => (
           <li>
@@ -579,7 +577,7 @@ const Trials: FC<{ trials: ListedTrial[]; now: number }> = ({ trials, now }) =>
           </li>
         ))}
       </ul>
-    </section>
+    </Block>
   )
 
 interface ManageProps {

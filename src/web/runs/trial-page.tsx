@@ -29,6 +29,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { AccountLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { StatusShape } from '../parts/meter'
@@ -293,8 +294,7 @@ const Sides: FC<{ trial: TrialView }> = ({ trial: { summary, repeats } }) => {
     ],
   ]
   return (
-    <section class="block">
-      <h2>Active and draft</h2>
+    <Block title="Active and draft">
       <table class="tbl fold">
         <TableHead columns={[{ hidden: 'What' }, { right: 'Active' }, { right: 'Draft' }]} />
         <tbody>
@@ -315,7 +315,7 @@ const Sides: FC<{ trial: TrialView }> = ({ trial: { summary, repeats } }) => {
         Active: the definition that was active when the trial began. Month: as many runs as in the
         30 days before it.
       </p>
-    </section>
+    </Block>
   )
 }
 

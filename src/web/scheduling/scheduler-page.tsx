@@ -27,6 +27,7 @@ import { Submit } from '../form/fields'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { type PageContext, page, readPage, sendCsv, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { formatCsv } from '../parts/csv'
 import { AccountLink, TextLink } from '../parts/links'
 import { Pager, TableHead } from '../parts/lists'
@@ -120,10 +121,9 @@ const SchedulerPage: FC<SchedulerPageProps> = ({ frame, board, page }) => {
         </p>
       )}
       <Figures board={board} now={frame.now} />
-      <section class="block">
-        <h2>Running now</h2>
+      <Block title="Running now">
         <LeaseTable board={board} now={frame.now} />
-      </section>
+      </Block>
       <section class="block">
         <h2>
           Waiting <span class="meta">oldest first</span>

@@ -16,6 +16,7 @@ import {
 import type { Frame } from '../frame/frame'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { TextLink } from '../parts/links'
 import { RelativeTime } from '../parts/times'
 import {
@@ -124,8 +125,7 @@ interface KeysPageProps {
 
 const KeysPage: FC<KeysPageProps> = ({ frame, form, keys, created, endsAt }) => (
   <SettingsLayout frame={frame} tab="keys" title="Keys" {...(created && { scripts: ['copy'] })}>
-    <section class="block">
-      <h2>Keys</h2>
+    <Block title="Keys">
       <p class="lede">
         Programs use keys to act as you: <TextLink href="/docs#mcp">connect one</TextLink>. Deleting
         a key ends the sessions that were opened with it.
@@ -153,9 +153,8 @@ const KeysPage: FC<KeysPageProps> = ({ frame, form, keys, created, endsAt }) => 
         ))}
       </ul>
       {keys.length === 0 && <p class="meta">You have no keys.</p>}
-    </section>
-    <section class="block">
-      <h2>New key</h2>
+    </Block>
+    <Block title="New key">
       <ErrorSummary problem={form.problem} />
       <form class="form up4" method="post" action="/settings/keys">
         <FormKey />
@@ -172,7 +171,7 @@ const KeysPage: FC<KeysPageProps> = ({ frame, form, keys, created, endsAt }) => 
           <Submit isMain>Create key</Submit>
         </div>
       </form>
-    </section>
+    </Block>
   </SettingsLayout>
 )
 

@@ -44,6 +44,7 @@ import {
 import type { Frame } from '../frame/frame'
 import { FormKey, readForm, runFormOnce } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { RelativeTime, TimeUntil } from '../parts/times'
 import {
   assertSignedIn,
@@ -314,8 +315,7 @@ function findMailProblems(own: OwnMail | undefined): string[] {
 }
 
 const Devices: FC<NotificationsProps> = ({ frame, devices, serverKey, device, tested }) => (
-  <section class="block">
-    <h2>Browsers</h2>
+  <Block title="Browsers">
     <p class="lede">
       Notifications go to these browsers, also while the hub is not open. Signing out of a browser
       removes it.
@@ -364,7 +364,7 @@ const Devices: FC<NotificationsProps> = ({ frame, devices, serverKey, device, te
         <p class="meta">Adding a browser requires JavaScript.</p>
       </noscript>
     </div>
-  </section>
+  </Block>
 )
 
 const DeviceButton: FC<{ action: 'test' | 'delete'; id: string; text: string; label: string }> = (
@@ -387,8 +387,7 @@ const hours = Array.from({ length: 24 }, (_, hour): [string, string] => [
 const Wanted: FC<NotificationsProps> = (props) => {
   const { frame, wanted, isUnset, mail, digestAt } = props
   return (
-    <section class="block">
-      <h2>What you are notified of</h2>
+    <Block title="What you are notified of">
       <p class="lede">What has no mark is in your inbox only.</p>
       <div class="up4">
         <ErrorSummary problem={wanted.problem} />
@@ -425,7 +424,7 @@ const Wanted: FC<NotificationsProps> = (props) => {
           </div>
         </form>
       </div>
-    </section>
+    </Block>
   )
 }
 
@@ -474,8 +473,7 @@ const Choices: FC<{ form: WantedFormState; shown: readonly Channel[] }> = ({ for
 )
 
 const Feeds: FC<NotificationsProps> = ({ frame, feedSince, feedUrl }) => (
-  <section class="block">
-    <h2>Feeds</h2>
+  <Block title="Feeds">
     <p class="lede">
       A feed reader follows the hub, a community, an account or a thread: add <code>.atom</code> to
       the address of its page. It sees what everybody sees; with an address of your own it sees what
@@ -508,7 +506,7 @@ const Feeds: FC<NotificationsProps> = ({ frame, feedSince, feedUrl }) => (
         </form>
       )}
     </div>
-  </section>
+  </Block>
 )
 
 const mailPath = '/settings/notifications/mail'

@@ -20,6 +20,7 @@ import { type Frame, type PageViewer, themes } from '../frame/frame'
 import { imageFormRule, isImageProblem, PictureForm, readPictureForm } from '../frame/image-form'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage, setTheme } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { AccountMark } from '../parts/links'
 import { registerKeySettings } from './keys-page'
 import { registerNotificationSettings } from './notifications-page'
@@ -139,8 +140,7 @@ interface ProfilePageProps {
 const ProfilePage: FC<ProfilePageProps> = ({ frame, viewer, form, problem, notices }) => (
   <SettingsLayout frame={frame} tab="profile" title="Settings">
     <LinkNotices notices={notices} />
-    <section class="block">
-      <h2>Profile</h2>
+    <Block title="Profile">
       <p class="lede">Everybody who can read this hub sees your profile.</p>
       <div class="up4">
         <ErrorSummary problem={form.problem} />
@@ -152,9 +152,8 @@ const ProfilePage: FC<ProfilePageProps> = ({ frame, viewer, form, problem, notic
           </div>
         </form>
       </div>
-    </section>
-    <section class="block">
-      <h2>Picture</h2>
+    </Block>
+    <Block title="Picture">
       <div class="ident up4">
         <AccountMark {...viewer} size="xl" />
         <PictureForm
@@ -163,9 +162,8 @@ const ProfilePage: FC<ProfilePageProps> = ({ frame, viewer, form, problem, notic
           problem={problem}
         />
       </div>
-    </section>
-    <section class="block">
-      <h2>Theme</h2>
+    </Block>
+    <Block title="Theme">
       <form class="form up4" method="post" action="/settings/theme">
         <Field
           form={createForm({ theme: frame.theme })}
@@ -178,6 +176,6 @@ const ProfilePage: FC<ProfilePageProps> = ({ frame, viewer, form, problem, notic
           <Submit>Save</Submit>
         </div>
       </form>
-    </section>
+    </Block>
   </SettingsLayout>
 )

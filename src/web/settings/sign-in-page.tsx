@@ -44,6 +44,7 @@ import type { Frame } from '../frame/frame'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { findBrowserOrigin, findSite } from '../frame/requests'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { LinkOrigin } from '../parts/links'
 import { RelativeTime } from '../parts/times'
 import {
@@ -160,8 +161,7 @@ const SignInSettingsPage: FC<SignInSettingsProps> = (props) => (
 )
 
 const Passkeys: FC<SignInSettingsProps> = ({ frame, form, passkeys, identities, rpId }) => (
-  <section class="block">
-    <h2>Passkeys</h2>
+  <Block title="Passkeys">
     <p class="lede">
       Sign in with the fingerprint, face or PIN of a device, or with a security key. Deleting a
       passkey signs out the browsers that used it.
@@ -205,7 +205,7 @@ const Passkeys: FC<SignInSettingsProps> = ({ frame, form, passkeys, identities, 
         <p class="meta">Adding a passkey requires JavaScript.</p>
       </noscript>
     </div>
-  </section>
+  </Block>
 )
 
 const describeNone = (identities: readonly OwnIdentity[]): string =>
@@ -215,8 +215,7 @@ const describeNone = (identities: readonly OwnIdentity[]): string =>
 
 const Identities: FC<SignInSettingsProps> = ({ frame, identities, providers }) =>
   (identities.length > 0 || providers.length > 0) && (
-    <section class="block">
-      <h2>Linked accounts</h2>
+    <Block title="Linked accounts">
       <p class="lede">Accounts at other services that sign you in here.</p>
       <ul class="list up4">
         {identities.map((identity) => (
@@ -240,7 +239,7 @@ const Identities: FC<SignInSettingsProps> = ({ frame, identities, providers }) =
           </li>
         ))}
       </ul>
-    </section>
+    </Block>
   )
 
 interface UsedRow {
@@ -330,8 +329,7 @@ const SessionsPage: FC<SessionsPageProps> = ({ frame, sessions, link }) => (
     title="Sessions"
     {...(link !== null && { scripts: ['copy'] })}
   >
-    <section class="block">
-      <h2>Signed in on</h2>
+    <Block title="Signed in on">
       <ul class="list">
         {sessions.map((session) => (
           <li>
@@ -361,9 +359,8 @@ const SessionsPage: FC<SessionsPageProps> = ({ frame, sessions, link }) => (
         A session ends after {limits.sessionDays} days, or with the key, passkey or linked account
         that opened it.
       </p>
-    </section>
-    <section class="block">
-      <h2>Sign in on another device</h2>
+    </Block>
+    <Block title="Sign in on another device">
       {link === null ? (
         <>
           <p class="lede">
@@ -386,15 +383,14 @@ const SessionsPage: FC<SessionsPageProps> = ({ frame, sessions, link }) => (
           </p>
         </div>
       )}
-    </section>
+    </Block>
   </SettingsLayout>
 )
 
 /** Shows the sign-in links that others created for the viewer's account. */
 export const LinkNotices: FC<{ notices: readonly LinkNotice[] }> = ({ notices }) =>
   notices.length > 0 && (
-    <section class="block">
-      <h2>Sign-in links by others</h2>
+    <Block title="Sign-in links by others">
       <ul class="list">
         {notices.map(({ by, createdAt }) => (
           <li>
@@ -407,5 +403,5 @@ export const LinkNotices: FC<{ notices: readonly LinkNotice[] }> = ({ notices })
         under <a href="/settings/sessions">Sessions</a> and delete what you did not add under{' '}
         <a href="/settings/sign-in">Sign-in</a>.
       </p>
-    </section>
+    </Block>
   )

@@ -46,6 +46,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { AccountLink, TextLink } from '../parts/links'
 import { Suggestions } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
@@ -134,8 +135,7 @@ const Triggers: FC<TriggersProps> = (props) => {
   const byTrigger = Map.groupBy(deliveries, ({ triggerId }) => triggerId)
   return (
     <>
-      <section class="block">
-        <h2>Triggers</h2>
+      <Block title="Triggers">
         <p class="lede">
           Another service sends to the address of a trigger. Its template makes a text of that,
           which is posted in the name of whoever created the trigger, or given to an agent as a task
@@ -159,16 +159,15 @@ const Triggers: FC<TriggersProps> = (props) => {
               : 'You see no triggers of this community.'}
           </p>
         )}
-      </section>
-      <section class="block">
-        <h2>New trigger</h2>
+      </Block>
+      <Block title="New trigger">
         <ErrorSummary problem={form.problem} />
         {frame.viewer?.kind === 'human' && frame.viewer.role !== 'guest' ? (
           <TriggerForm {...props} />
         ) : (
           <p class="meta">Only people who are members can create triggers.</p>
         )}
-      </section>
+      </Block>
     </>
   )
 }
@@ -388,8 +387,7 @@ const outcomeLabels: Record<DeliveryRow['outcome'], string> = {
 /** Asks before a trigger is deleted. */
 const DeleteTriggerPage: FC<{ frame: Frame; trigger: TriggerRow }> = ({ frame, trigger }) => (
   <SettingsLayout frame={frame} tab="triggers" title="Delete trigger">
-    <section class="block">
-      <h2>Delete this trigger?</h2>
+    <Block title="Delete this trigger?">
       <form class="form wide" method="post" action={`${triggerPath(trigger.id)}/delete`}>
         <p class="lede">
           <Target trigger={trigger} />. What is sent to it starts nothing any more. Posts and runs
@@ -400,7 +398,7 @@ const DeleteTriggerPage: FC<{ frame: Frame; trigger: TriggerRow }> = ({ frame, t
           <TextLink href={listPath(frame, trigger)}>Cancel</TextLink>
         </div>
       </form>
-    </section>
+    </Block>
   </SettingsLayout>
 )
 

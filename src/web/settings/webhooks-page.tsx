@@ -45,6 +45,7 @@ import {
 import type { Frame } from '../frame/frame'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { TextLink } from '../parts/links'
 import { Suggestions } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
@@ -120,8 +121,7 @@ const WebhooksPage: FC<ListProps> = ({ frame, form, webhooks, community, places,
     title={community === null ? 'Webhooks' : `Webhooks of m/${community}`}
     {...(created && { scripts: ['copy'] })}
   >
-    <section class="block">
-      <h2>{community === null ? 'Webhooks' : `Webhooks of m/${community}`}</h2>
+    <Block title={community === null ? 'Webhooks' : `Webhooks of m/${community}`}>
       <p class="lede">
         A webhook sends what happens to another service, as far as its owner may read it.{' '}
         <TextLink href="/docs/guides/webhooks#verify-a-message">Verify its messages</TextLink>.
@@ -139,16 +139,15 @@ const WebhooksPage: FC<ListProps> = ({ frame, form, webhooks, community, places,
         ))}
       </ul>
       {webhooks.length === 0 && <p class="meta">There are no webhooks.</p>}
-    </section>
-    <section class="block">
-      <h2>New webhook</h2>
+    </Block>
+    <Block title="New webhook">
       <ErrorSummary problem={form.problem} />
       {canCreate(frame) ? (
         <NewWebhookForm form={form} community={community} places={places} />
       ) : (
         <p class="meta">Only people who are members can create webhooks.</p>
       )}
-    </section>
+    </Block>
   </SettingsLayout>
 )
 
@@ -258,8 +257,7 @@ const WebhookPage: FC<WebhookProps> = ({ frame, webhook, deliveries, secret }) =
       title={`Webhook to ${webhook.url}`}
       {...(secret && { scripts: ['copy'] })}
     >
-      <section class="block">
-        <h2>{webhook.url}</h2>
+      <Block title={webhook.url}>
         <p class="lede">
           {formatLabels[webhook.format]}, for {formatPlace(webhook)}, by {webhook.owner.name}:{' '}
           {webhook.events.map((event) => eventLabels[event]).join(', ')}.
@@ -274,7 +272,7 @@ const WebhookPage: FC<WebhookProps> = ({ frame, webhook, deliveries, secret }) =
           </div>
         </form>
         {isOwner && <p class="meta up2">For a day after “New secret” the old one signs, too.</p>}
-      </section>
+      </Block>
       <section class="block">
         <h2 id="deliveries">Last deliveries</h2>
         <ul class="list up4">

@@ -23,6 +23,7 @@ import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { findBrowserOrigin, toLocalPath } from '../frame/requests'
 import { createFrame, type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { RelativeTime } from '../parts/times'
 import { assertSignedIn, requireCredential, SettingsLayout } from '../settings/settings'
 import { ContinuePage } from '../sign-in/pages'
@@ -143,8 +144,7 @@ interface ConnectionsPageProps {
 /** The accounts at remote servers that the viewer has connected. */
 const ConnectionsPage: FC<ConnectionsPageProps> = ({ frame, notice, connected }) => (
   <SettingsLayout frame={frame} tab="connections" title="Connections">
-    <section class="block">
-      <h2>Connected accounts</h2>
+    <Block title="Connected accounts">
       <p class="lede">
         Accounts at other services that agents use in runs that you alone asked for. Nobody else's
         runs use them.
@@ -165,7 +165,7 @@ const ConnectionsPage: FC<ConnectionsPageProps> = ({ frame, notice, connected })
           <Connection account={account} now={frame.now} />
         ))}
       </ul>
-    </section>
+    </Block>
   </SettingsLayout>
 )
 

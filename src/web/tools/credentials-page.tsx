@@ -23,6 +23,7 @@ import {
   toLines,
 } from '../form/form-state'
 import { type PageContext, page } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { AccountLink, TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
@@ -156,8 +157,7 @@ const CredentialsPage: FC<CredentialsPageProps> = (props) => {
       <div class="up4">
         <ErrorSummary problem={problem} />
       </div>
-      <section class="block">
-        <h2>Credentials</h2>
+      <Block title="Credentials">
         {credentials.length === 0 ? (
           <div class="empty">
             <p>
@@ -169,7 +169,7 @@ const CredentialsPage: FC<CredentialsPageProps> = (props) => {
           <CredentialTable {...props} />
         )}
         <AddCredential servers={servers} isRejected={props.isAdding} />
-      </section>
+      </Block>
       <section class="block" id="services">
         <h2>Services</h2>
         <ServiceTable services={services} />
