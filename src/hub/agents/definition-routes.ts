@@ -2,11 +2,16 @@ import * as z from 'zod'
 import { definitionLimits } from '../../shared/config'
 import type { AccountId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
-import { countAnswer, presenterOf, presentTime, timeAnswer, warningsAnswer } from '../http/answers'
+import { countAnswer, presenterOf, timeAnswer, warningsAnswer } from '../http/answers'
 import { type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
 import { restoreDefinition, type SavedDefinition, saveDefinition } from './definition-actions'
-import { type DefinitionRow, selectDefinition, selectVersions } from './definition-queries'
+import {
+  type DefinitionRow,
+  selectDefinition,
+  selectVersions,
+  type VersionRow,
+} from './definition-queries'
 import { definitionErrors, type Editor, requireEditor } from './definition-rules'
 import { applyHeld, applyInput, discardHeld, discardInput } from './held-actions'
 import { type HeldDefinition, selectHeld } from './held-queries'
@@ -100,6 +105,8 @@ const versionsAnswer = z.object({
   ),
 })
 
+const presentVersion = presenterOf(versionsAnswer.shape.versions.element).from<VersionRow>({})
+
 /** @throws FORBIDDEN for others than admins and the owner; that an agent exists is public */
 function requireReader(viewer: Editor | null, ownerId: AccountId | null | undefined): void {
   if (!viewer) throw definitionErrors.notOwner()
@@ -167,12 +174,7 @@ export const definitionRoutes: Route[] = [
       requireReader(viewer, rows[0]?.ownerId)
       if (rows.length === 0) throw definitionErrors.notFound()
       return {
-        versions: rows.map(({ version, etag, createdAt, createdBy }) => ({
-          version,
-          etag,
-          created_at: presentTime(createdAt),
-          created_by: createdBy,
-        })),
+        versions: rows.map(presentVersion),
       }
     },
   }),

@@ -76,6 +76,8 @@ const presentSet = presenterOf(setAnswer).from<SetRow>({ case_count: ({ cases })
 
 const presentCase = presenterOf(caseAnswer).from<CaseRow>({})
 
+const presentLine = presenterOf(importAnswer.shape.lines.element).from<ImportedLine>({})
+
 function presentImport(lines: ImportedLine[]): z.input<typeof importAnswer> {
   const count = (wanted: ImportedLine['result']) =>
     lines.filter(({ result }) => result === wanted).length
@@ -83,12 +85,7 @@ function presentImport(lines: ImportedLine[]): z.input<typeof importAnswer> {
     added: count('added'),
     kept: count('kept'),
     refused: count('refused'),
-    lines: lines.map(({ line, result, caseId, message }) => ({
-      line,
-      result,
-      case_id: caseId,
-      message,
-    })),
+    lines: lines.map(presentLine),
   }
 }
 

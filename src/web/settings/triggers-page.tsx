@@ -95,9 +95,9 @@ const triggerForm: FormDefinition<TriggerField> = {
 
 const exampleTemplate = 'New issue: {{ issue.title }} by {{ issue.user.login }}\n\n{{ issue.body }}'
 
-const emptyForm = (community = ''): TriggerFormState =>
+const emptyForm = (): TriggerFormState =>
   createForm({
-    community,
+    community: '',
     agent: '',
     takes_reviews: '',
     template: exampleTemplate,
