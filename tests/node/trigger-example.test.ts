@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import type { TriggerKey } from '../../src/hub/contract/triggers.ts'
 import { createTriggerSecrets } from '../../src/mcp-servers/triggers.ts'
-import { formatExample } from '../../src/web/settings/triggers-page.tsx'
+import { formatExample } from '../../src/web/settings/trigger-example.ts'
 
 const run = promisify(execFile)
 const url = 'http://hub.test/api/v1/triggers/t1'

@@ -2,7 +2,6 @@ import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
 import { communityErrors } from '../../hub/communities/actions'
 import { selectCommunities, selectShownCommunity } from '../../hub/communities/queries'
-import type { TriggerKey } from '../../hub/contract/triggers'
 import { type HubEnv, readReader, requireViewer } from '../../hub/http/page-entry'
 import {
   createTrigger,
@@ -22,7 +21,7 @@ import {
   selectTriggersOf,
   type TriggerRow,
 } from '../../hub/triggers/queries'
-import { createExample, parseTemplate } from '../../hub/triggers/template'
+import { parseTemplate } from '../../hub/triggers/template'
 import { viewerValues } from '../../hub/viewers/queries'
 import { triggerLimits } from '../../shared/config'
 import {
@@ -58,6 +57,7 @@ import {
   SettingsLayout,
   settingsPage,
 } from './settings'
+import { formatExample } from './trigger-example'
 
 const triggersPath = '/settings/triggers'
 const triggerPath = (id: string): string => `${triggersPath}/${encodeURIComponent(id)}`
@@ -527,60 +527,4 @@ async function show(c: PageContext, options: ShowOptions = {}): Promise<Response
     </Layout>,
     options.status,
   )
-}
-
-/** Lines of a shell that sign the body of a delivery, and the headers that curl sends. */
-const signing: Record<TriggerKey['verify'], { lines: string[]; headers: string[] }> = {
-  standard: {
-    lines: [
-      'TIME=$(date +%s)',
-      'ID=example-$TIME',
-      `KEY=$(printf %s "\${SECRET#whsec_}" | openssl base64 -d -A | od -An -v -tx1 | tr -d ' \\n')`,
-      'SIGNATURE=$(printf %s "$ID.$TIME.$BODY" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$KEY" -binary | openssl base64 -A)',
-    ],
-    headers: [
-      '"webhook-id: $ID"',
-      '"webhook-timestamp: $TIME"',
-      '"webhook-signature: v1,$SIGNATURE"',
-    ],
-  },
-  github: {
-    lines: [
-      `SIGNATURE=$(printf %s "$BODY" | openssl dgst -sha256 -hmac "$SECRET" | sed 's/^.* //')`,
-    ],
-    headers: [
-      `'X-GitHub-Event: push'`,
-      '"X-GitHub-Delivery: example-$(date +%s)"',
-      '"X-Hub-Signature-256: sha256=$SIGNATURE"',
-    ],
-  },
-  bearer: {
-    lines: [],
-    headers: ['"Authorization: Bearer $SECRET"', '"Idempotency-Key: example-$(date +%s)"'],
-  },
-}
-
-/**
- * Returns commands that send a delivery to a trigger, with every field that its template has.
- *
- * @param secret null where it is not shown any more
- */
-export function formatExample(
-  { verify, template }: Pick<TriggerKey, 'verify'> & { template: string },
-  url: string,
-  secret: string | null,
-): string {
-  const { lines, headers } = signing[verify]
-  const body = JSON.stringify(createExample(parseTemplate(template).parts))
-  const send = [
-    `curl ${url}`,
-    ...["'Content-Type: application/json'", ...headers].map((header) => `-H ${header}`),
-    '-d "$BODY"',
-  ]
-  return [
-    `SECRET='${secret ?? 'the secret of the trigger'}'`,
-    `BODY='${body}'`,
-    ...lines,
-    send.join(' \\\n  '),
-  ].join('\n')
 }
