@@ -3,7 +3,7 @@ import { ReplayObjectBase } from './agents/replay/replay-object'
 import { RunnersObjectBase } from './agents/runners/runners-object'
 import { SchedulerObjectBase } from './agents/scheduler/scheduler-object'
 import { composeApp } from './compose'
-import { RateCounterObject } from './hub/http/rate-counter-object'
+import { RateCounterObject } from './hub/http/rate-limiter'
 import { LiveObject } from './hub/live/live-object'
 
 let composed: ReturnType<typeof composeApp> | undefined

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { selectKeyHolder } from '../../src/hub/http/known-secret-queries'
 import { run } from '../../src/shared/db/batch'
 import { sha256 } from '../../src/shared/sha256'
-import { type AtomFeed, writeAtom } from '../../src/web/feeds/atom'
+import { type AtomFeed, writeAtom } from '../../src/web/feeds/feeds'
 import { adminKey, createTestHub, type TestHub } from '../hub/create-test-hub'
 import { signIn } from './open-pages'
 

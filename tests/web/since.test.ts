@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { continueStay, formatStay } from '../../src/web/home/stay'
+import { continueStay, formatStay } from '../../src/web/home/home-page'
 import { adminKey } from '../hub/create-test-hub'
 import { createBrowser, createScene, signIn } from './open-pages'
 

@@ -6,6 +6,7 @@ import { AppError, notFound } from '../../shared/errors'
 import type { AccountId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
 import { shownText } from '../../shared/texts'
+import { canEditAgent } from '../agents/definition-rules'
 import type { Actor } from '../contract/hub'
 import { accountTag } from '../contract/live-event'
 import { formatPolicyLine, parsePolicyLine } from '../contract/policy-line'
@@ -15,18 +16,36 @@ import { toConstraintError } from '../database/constraint-errors'
 import { type IdempotentResult, runActionOnce, runOnce } from '../database/run-once'
 import { refuseItemsFor } from '../inbox/stop-queries'
 import { changeAccess, closeSockets } from '../live/live-publisher'
+import { deleteMediaOf } from '../media/queries'
+import { selectHostedAgent } from '../operations/system-queries'
+import { deleteLanes, endLanes } from '../replays/lane-api'
+import { deleteReplays, selectGoneLanes } from '../replays/queries'
 import { selectOwned } from '../rules/people-sql'
 import { cancelActivation } from '../runs/actions'
 import { adminAccountId } from '../schema/accounts'
 import { createSignInLink, type Token } from '../sign-in/actions'
-import { deleteIdentity } from '../sign-in/identity-queries'
 import { closeKeySockets } from '../sign-in/key-actions'
 import { selectOpenedWith } from '../sign-in/key-queries'
-import { deletePasskey } from '../sign-in/passkey-queries'
+import { deleteIdentity, deletePasskey } from '../sign-in/queries'
+import {
+  deleteCasesWithWords,
+  deleteSets,
+  goneSetsSql,
+  selectLanesOfSets,
+} from '../trials/set-queries'
+import { deleteTrialsOf } from '../trials/trial-queries'
 import { insertBan } from '../viewers/ban-sql'
-import { guardActor, selectAccountBlock } from '../viewers/queries'
+import { guardActor, selectAccountBlock, type Viewer } from '../viewers/queries'
 import { findBlock } from '../viewers/reader'
 import { accountName, isOrphan } from './actions'
+import {
+  type AffectedRun,
+  affectedRunsSql,
+  deleteProfile,
+  deleteWords,
+  selectAffectedRuns,
+  selectThreads,
+} from './delete-queries'
 import { accountErrors, checkName } from './names'
 import {
   deleteSessions,
@@ -135,7 +154,7 @@ async function findLinked({ db, clock }: ActionContext, name: string): Promise<A
  *
  * @param to null: nobody; a line that held for the name alone goes
  */
-export function renameInPolicies(
+function renameInPolicies(
   policies: { accountId: string; allowed: string[] }[],
   from: string,
   to: string | null,
@@ -159,7 +178,7 @@ function renameInLine(text: string, from: string, to: string | null): string[] {
 }
 
 /** Makes a change that ends what an account and those that it claimed read, and closes their sockets. */
-export async function endReading<Result>(
+async function endReading<Result>(
   context: ActionContext,
   accountId: AccountId,
   change: () => Promise<Result>,
@@ -173,7 +192,7 @@ export async function endReading<Result>(
  * Cancels the runs that act for nobody but an account and those that it claimed, and the runs of those.
  * Runs that they share with others go on.
  */
-export async function cancelRuns(
+async function cancelRuns(
   context: ActionContext,
   actor: Actor,
   requester: AccountId,
@@ -203,7 +222,7 @@ export const nameInput = knownFields({ name: accountName })
  *
  * @throws NOT_FOUND, FORBIDDEN for the admin's own account and for accounts of the hub itself
  */
-export async function findTarget(
+async function findTarget(
   { db }: ActionContext,
   admin: AccountId,
   name: string,
@@ -218,7 +237,7 @@ export async function findTarget(
 }
 
 /** Returns the admin entry of an action on an account. */
-export const toEntry = (
+const toEntry = (
   { clock }: ActionContext,
   { accountId }: Pick<Actor, 'accountId'>,
   target: Pick<AccountRow, 'id'>,
@@ -447,4 +466,162 @@ export async function revokeSignIn(
   })
   if (!isDeleted) throw peopleErrors.signInNotFound()
   await closeKeySockets(context, opened)
+}
+
+export const deletionInput = z.object({
+  words: z
+    .enum(['keep', 'remove'])
+    .describe('Whether posts, comments and messages stay, by a deleted account.'),
+})
+
+interface Deletion {
+  /** What one action cannot reach, for the admin, as sentences. */
+  remains: string[]
+}
+
+/** Who deletes an account. */
+type Deleter = Pick<Viewer, 'id' | 'kind' | 'role'>
+
+/**
+ * Deletes an account as an admin, or an agent of this hub as the member who owns it. What the agent wrote
+ * stays then, because others answered it.
+ *
+ * @throws FORBIDDEN, and as `deleteAccount`
+ */
+export async function deleteAsOwner(
+  context: ActionContext,
+  viewer: Deleter,
+  actor: Actor,
+  name: string,
+  input: z.output<typeof deletionInput>,
+): Promise<Deletion> {
+  if (viewer.role !== 'admin') {
+    const { account, agent } = await batch(context.db, {
+      account: selectAccountByName({ name }),
+      agent: selectHostedAgent(name),
+    })
+    if (!agent || !account || !canEditAgent(viewer, account.ownerId)) throw peopleErrors.notYours()
+    if (input.words === 'remove') throw peopleErrors.wordsByAdmin()
+  }
+  return deleteAccount(context, actor, name, input)
+}
+
+/**
+ * Deletes an account: its name is free, its profile is empty, and its keys, sessions, places and grants
+ * are gone. The services where it connected accounts are asked to revoke the tokens. Its words stay by a deleted account, or go, also from search, traces, and the memory of
+ * agents. The id stays, for budgets and the logs.
+ *
+ * @throws NOT_FOUND, FORBIDDEN for the admin's own account and for accounts of the hub itself
+ */
+export async function deleteAccount(
+  context: ActionContext,
+  actor: Actor,
+  name: string,
+  { words }: z.output<typeof deletionInput>,
+): Promise<Deletion> {
+  const account = await findTarget(context, actor.accountId, name)
+  const { db, clock } = context
+  const now = clock.now()
+  const goes = words === 'remove'
+  const sets = goneSetsSql(account.id, goes)
+  const { policies, runs, threads, ...found } = await batch(db, {
+    policies: selectPolicyLines(),
+    runs: goes ? selectAffectedRuns(account) : null,
+    threads: goes ? selectThreads(account.id) : null,
+    lanes: selectGoneLanes(account.id, goes ? affectedRunsSql(account) : null),
+    lanesOfSets: selectLanesOfSets(sets),
+  })
+  const lanes = [...found.lanes, ...found.lanesOfSets]
+  // Before its profile goes, so that what runs for it is still found.
+  await cancelRuns(context, actor, account.id)
+  await endLanes(context, lanes)
+  const { connected } = await endReading(context, account.id, () =>
+    batch(db, {
+      ...context.connected.takeOf(account.id),
+      entry: insertAdminEntry(
+        toEntry(context, actor, account, { action: 'account.delete', after: { words } }),
+      ),
+      refused: refuseItemsFor(account.id),
+      agents: deleteSessionsOfOwned(account.id),
+      lines: renameInPolicies(policies, account.name, null),
+      // Before the traces, by which runs are found, and before the replays of trials.
+      casesWithWords: goes ? deleteCasesWithWords(account.id, affectedRunsSql(account)) : null,
+      ...deleteTrialsOf(account.id, goes ? affectedRunsSql(account) : null, lanes),
+      ...deleteSets(sets),
+      ...(goes ? mapKeys({ ...deleteWords(account, now), ...deleteMediaOf(account.id, now) }) : {}),
+      ...deleteReplays(lanes),
+      ...deleteProfile(account.id, now),
+    }),
+  )
+  context.defer(connected())
+  context.defer(deleteLanes(context, lanes))
+  const unreachable = goes
+    ? await deleteFromAgents(
+        context,
+        account,
+        runs ?? [],
+        (threads ?? []).map(({ id }) => id),
+      )
+    : []
+  const keepsFiles = goes && !(await deleteFiles(context, account.id))
+  return { remains: listRemains({ goes, keepsFiles, unreachable }) }
+}
+
+/** Prefixes names of statements, which those of the profile have too. */
+const mapKeys = <Value>(statements: Record<string, Value>): Record<string, Value> =>
+  Object.fromEntries(Object.entries(statements).map(([name, value]) => [`words.${name}`, value]))
+
+/** Deletes texts from the agents' own storage. Returns the agents that could not be reached. */
+async function deleteFromAgents(
+  { agents, log }: ActionContext,
+  { id }: Pick<AccountRow, 'id'>,
+  runs: AffectedRun[],
+  threads: string[],
+): Promise<AccountId[]> {
+  const byAgent = Map.groupBy(runs, ({ agentId }) => agentId)
+  const failed: AccountId[] = []
+  for (const [agentId, own] of byAgent) {
+    const isOwn = agentId === id
+    const request = { accountId: id, isOwn, threads, runs: own.map(toRun) }
+    await agents.deleteTexts(agentId, request).catch((error: unknown) => {
+      log.error('failed to delete texts from an agent', { agent: agentId, error })
+      failed.push(agentId)
+    })
+  }
+  return failed
+}
+
+/** Deletes what agents keep in the bucket for the account. Returns false when that failed. */
+const deleteFiles = ({ agents, log }: ActionContext, id: AccountId): Promise<boolean> =>
+  agents.deleteFiles(id).then(
+    () => true,
+    (error: unknown) => {
+      log.error('failed to delete files of an account', { account: id, error })
+      return false
+    },
+  )
+
+const toRun = ({ id, startedAt, finishedAt }: AffectedRun) => ({ id, startedAt, finishedAt })
+
+function listRemains({
+  goes,
+  keepsFiles,
+  unreachable,
+}: {
+  goes: boolean
+  keepsFiles: boolean
+  unreachable: AccountId[]
+}): string[] {
+  const always = ['Backups of the database and of the bucket keep what they have.']
+  if (!goes) return ['Its posts, comments and messages stay, by a deleted account.', ...always]
+  return [
+    'Logs keep the id of the account, without words.',
+    'Posts and replies of others, also of agents, stay as they wrote them, even where they quote it.',
+    'Files and long results that agents saved in runs for everybody stay.',
+    ...(keepsFiles ? ['Files that agents keep for it could not be deleted. Delete it again.'] : []),
+    ...always,
+    ...(unreachable.length > 0
+      ? [`${unreachable.length} agents could not be reached; their memory can still quote it.`]
+      : []),
+  ]
 }

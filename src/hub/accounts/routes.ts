@@ -2,11 +2,18 @@ import * as z from 'zod'
 import { decodeCount, decodeKeyset, splitPage, toPageFields } from '../../shared/cursor'
 import { batch, run } from '../../shared/db/batch'
 import { knownFields } from '../../shared/known-fields'
-import { deletedAnswer, pageFields, presenterOf, presentTime, timeAnswer } from '../http/answers'
+import {
+  deletedAnswer,
+  pageFields,
+  pageParameters,
+  presenterOf,
+  presentTime,
+  timeAnswer,
+} from '../http/answers'
 import { readCredential, requireViewer } from '../http/authenticate'
 import { findRegistrationMode } from '../http/hub-env'
 import { readIdempotencyKey } from '../http/mount-routes'
-import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import { type Call, presentIdempotent, type Route, routesOf } from '../http/route'
 import { readPicture } from '../media/actions'
 import { personAnswer, presentPerson } from '../rules/people'
 import {
@@ -20,7 +27,6 @@ import {
 } from './actions'
 import { accountAnswer, ownAccountAnswer, presentAccount, presentOwnAccount } from './answers'
 import { changeAvatar, changeOwnAvatar } from './avatar-actions'
-import { deleteAsOwner, deletionInput } from './delete-account'
 import {
   createInvitation,
   findInvitationState,
@@ -34,6 +40,8 @@ import { accountErrors } from './names'
 import {
   banInput,
   createLinkFor,
+  deleteAsOwner,
+  deletionInput,
   disableAccount,
   enableAccount,
   endSessions,
@@ -47,6 +55,8 @@ import {
   revokeSignIn,
 } from './people-actions'
 import {
+  type BanRow,
+  type CredentialRow,
   type IdentityRow,
   type PasskeyRow,
   selectBans,
@@ -62,7 +72,7 @@ import {
   selectOwnAccount,
 } from './queries'
 
-const tag = 'sign-in'
+const route = routesOf('people')
 
 async function readMe({ context, credential, read }: Call<unknown, unknown>): Promise<AccountRow> {
   const { answers } = await read({ me: selectOwnAccount(credential, context.clock.now()) })
@@ -86,7 +96,7 @@ const registerRoute = route({
   method: 'post',
   path: '/accounts',
   summary: 'Registers an account and returns its key, which is shown only once',
-  tag,
+  tag: 'sign-in',
   access: 'open',
   rate: 'register',
   status: 201,
@@ -138,8 +148,7 @@ const listQuery = z.object({
     .max(1e9)
     .optional()
     .describe('Seconds since the account was last activated, at least.'),
-  limit: z.coerce.number().int().min(1).max(100).default(50),
-  cursor: z.string().max(500).optional(),
+  ...pageParameters(100, 50),
 })
 
 const listRoute = route({
@@ -148,7 +157,6 @@ const listRoute = route({
   summary: 'Lists accounts, oldest first',
   tag: 'read',
   access: 'read',
-  rate: 'read',
   query: listQuery,
   answer: z.object({ accounts: z.array(accountAnswer), ...pageFields }),
   handle: async ({ context, list, query, read }) => {
@@ -173,9 +181,8 @@ const updateMeRoute = route({
   method: 'patch',
   path: '/me',
   summary: 'Updates your description, display name or metadata',
-  tag,
+  tag: 'sign-in',
   access: 'write',
-  rate: 'write',
   body: profileInput,
   answer: z.object({ account: ownAccountAnswer }),
   handle: async (call) => {
@@ -191,9 +198,7 @@ const updateMeRoute = route({
 const avatarRoutes = (['put', 'delete'] as const).flatMap((method) => {
   const common = {
     method,
-    tag,
     access: 'write',
-    rate: 'write',
     takesImage: method === 'put',
   } as const
   const readFile = ({ c }: Call<unknown, unknown>) =>
@@ -204,6 +209,7 @@ const avatarRoutes = (['put', 'delete'] as const).flatMap((method) => {
       ...common,
       path: '/me/avatar',
       summary: `${sets} your picture${what}`,
+      tag: 'sign-in',
       answer: z.object({ account: ownAccountAnswer }),
       handle: async (call) => {
         const account = await changeOwnAvatar(call.context, call.actor(), await readFile(call))
@@ -212,7 +218,6 @@ const avatarRoutes = (['put', 'delete'] as const).flatMap((method) => {
     }),
     route({
       ...common,
-      tag: 'people',
       path: '/accounts/:name/avatar',
       summary:
         method === 'put'
@@ -233,9 +238,7 @@ const changeRoleRoute = route({
   method: 'put',
   path: '/accounts/:name/role',
   summary: 'Changes the role of an account: guest, member or admin (admin)',
-  tag: 'people',
   access: 'admin',
-  rate: 'write',
   body: roleInput,
   answer: z.object({ account: accountAnswer }),
   handle: async (call) => {
@@ -252,9 +255,8 @@ export const accountRoutes: Route[] = [
     method: 'get',
     path: '/me',
     summary: 'Returns your account; it checks your key',
-    tag,
+    tag: 'sign-in',
     access: 'own',
-    rate: 'read',
     allowsUnclaimed: true,
     answer: z.object({ account: ownAccountAnswer }),
     handle: async (call) => ({ account: presentOwnAccount(await readMe(call)) }),
@@ -264,8 +266,6 @@ export const accountRoutes: Route[] = [
   listRoute,
 ]
 
-const peopleTag = 'people'
-const admin = { tag: peopleTag, access: 'admin', rate: 'write' } as const
 const doneAnswer = z.object({ account: personAnswer })
 const presentDone = (account: AccountRow) => ({ account: presentPerson(account) })
 const nameOf = (call: Call<unknown, unknown>): string => call.param('name')
@@ -284,6 +284,30 @@ const signInFields = {
 
 const presentSignIn = presenterOf(z.object(signInFields)).from<PasskeyRow | IdentityRow>({})
 
+const credentialAnswer = z.object({
+  id: z.string(),
+  kind: z.enum(['key', 'session', 'link', 'service', 'feed']),
+  label: z.string(),
+  scopes: z.array(z.string()),
+  created_at: timeAnswer,
+  expires_at: timeAnswer.nullable(),
+  last_used_at: timeAnswer.nullable(),
+})
+
+const presentCredential = presenterOf(credentialAnswer).from<CredentialRow>({})
+
+const banAnswer = z.object({
+  id: z.string(),
+  kind: z.enum(['ban', 'mute']),
+  reason: z.string(),
+  by: personAnswer,
+  created_at: timeAnswer,
+  ends_at: timeAnswer.nullable(),
+  lifted_at: timeAnswer.nullable(),
+})
+
+const presentBan = presenterOf(banAnswer).from<BanRow>({})
+
 /** Routes that end a way to sign in. */
 const revokeRoutes = [
   { kind: 'passkey', list: 'passkeys', what: 'Deletes a passkey of an account' },
@@ -291,11 +315,11 @@ const revokeRoutes = [
 ] as const satisfies object[]
 
 const linkRoute = route({
-  ...admin,
   method: 'post',
   path: '/sessions/link',
   summary:
     'Creates a sign-in link, which opens one browser session; its account is notified (admin)',
+  access: 'admin',
   status: 201,
   body: knownFields({ name: z.string().max(100).optional() }),
   answer: z.object({ url: z.url(), expires_at: timeAnswer }),
@@ -312,10 +336,10 @@ export const peopleRoutes: Route[] = [
   linkRoute,
   ...revokeRoutes.map(({ kind, list, what }) =>
     route({
-      ...admin,
       method: 'delete',
       path: `/accounts/:name/${list}/:id`,
       summary: `${what}, and ends the sessions opened with it (admin)`,
+      access: 'admin',
       answer: deletedAnswer,
       handle: async (call) => {
         const id = call.param('id')
@@ -325,39 +349,18 @@ export const peopleRoutes: Route[] = [
     }),
   ),
   route({
-    ...admin,
     method: 'get',
     path: '/accounts/:name/access',
     summary:
       'Lists keys, sessions, passkeys, linked accounts, bans and mutes of an account (admin)',
-    rate: 'read',
+    access: 'admin',
     answer: z.object({
-      credentials: z.array(
-        z.object({
-          id: z.string(),
-          kind: z.enum(['key', 'session', 'link', 'service', 'feed']),
-          label: z.string(),
-          scopes: z.array(z.string()),
-          created_at: timeAnswer,
-          expires_at: timeAnswer.nullable(),
-          last_used_at: timeAnswer.nullable(),
-        }),
-      ),
+      credentials: z.array(credentialAnswer),
       passkeys: z.array(
         z.object({ ...signInFields, domain: z.string().describe('Where it works.') }),
       ),
       identities: z.array(z.object({ ...signInFields, issuer: z.string() })),
-      bans: z.array(
-        z.object({
-          id: z.string(),
-          kind: z.enum(['ban', 'mute']),
-          reason: z.string(),
-          by: personAnswer,
-          created_at: timeAnswer,
-          ends_at: timeAnswer.nullable(),
-          lifted_at: timeAnswer.nullable(),
-        }),
-      ),
+      bans: z.array(banAnswer),
     }),
     handle: async (call) => {
       const { db, clock } = call.context
@@ -371,34 +374,18 @@ export const peopleRoutes: Route[] = [
       })
       if (!account) throw peopleErrors.notFound()
       return {
-        credentials: credentials.map((row) => ({
-          id: row.id,
-          kind: row.kind,
-          label: row.label,
-          scopes: row.scopes,
-          created_at: presentTime(row.createdAt),
-          expires_at: presentTime(row.expiresAt),
-          last_used_at: presentTime(row.lastUsedAt),
-        })),
+        credentials: credentials.map(presentCredential),
         passkeys: passkeys.map((row) => ({ ...presentSignIn(row), domain: row.rpId })),
         identities: identities.map((row) => ({ ...presentSignIn(row), issuer: row.issuer })),
-        bans: bans.map((row) => ({
-          id: row.id,
-          kind: row.kind,
-          reason: row.reason,
-          by: row.by,
-          created_at: presentTime(row.createdAt),
-          ends_at: presentTime(row.endsAt),
-          lifted_at: presentTime(row.liftedAt),
-        })),
+        bans: bans.map(presentBan),
       }
     },
   }),
   route({
-    ...admin,
     method: 'delete',
     path: '/accounts/:name/keys/:id',
     summary: 'Revokes a key of an account with the sessions opened with it, or one session (admin)',
+    access: 'admin',
     answer: deletedAnswer,
     handle: async (call) => {
       await revokeAccountKey(call.context, call.actor(), nameOf(call), call.param('id'))
@@ -406,38 +393,38 @@ export const peopleRoutes: Route[] = [
     },
   }),
   route({
-    ...admin,
     method: 'delete',
     path: '/accounts/:name/sessions',
     summary: 'Ends all browser sessions and sign-in links of an account (admin)',
+    access: 'admin',
     answer: doneAnswer,
     handle: async (call) =>
       presentDone(await endSessions(call.context, call.actor(), nameOf(call))),
   }),
   route({
-    ...admin,
     method: 'post',
     path: '/accounts/:name/disable',
     summary: 'Disables an account from its next request on (admin)',
+    access: 'admin',
     body: reasonInput,
     answer: doneAnswer,
     handle: async (call) =>
       presentDone(await disableAccount(call.context, call.actor(), nameOf(call), call.body)),
   }),
   route({
-    ...admin,
     method: 'post',
     path: '/accounts/:name/enable',
     summary: 'Enables a disabled account (admin)',
+    access: 'admin',
     answer: doneAnswer,
     handle: async (call) =>
       presentDone(await enableAccount(call.context, call.actor(), nameOf(call))),
   }),
   route({
-    ...admin,
     method: 'post',
     path: '/accounts/:name/bans',
     summary: 'Bans an account from the hub, or mutes it, with a reason and an end (admin)',
+    access: 'admin',
     status: 201,
     body: banInput,
     answer: z.object({ ban: z.object({ id: z.string() }) }),
@@ -446,10 +433,10 @@ export const peopleRoutes: Route[] = [
     }),
   }),
   route({
-    ...admin,
     method: 'post',
     path: '/accounts/:name/bans/:id/lift',
     summary: 'Lifts a ban or a mute (admin)',
+    access: 'admin',
     answer: z.object({ ban: z.object({ id: z.string() }) }),
     handle: async (call) => {
       const done = await liftRestriction(call.context, call.actor(), nameOf(call), call.param('id'))
@@ -457,9 +444,7 @@ export const peopleRoutes: Route[] = [
     },
   }),
   route({
-    tag: peopleTag,
     access: 'write',
-    rate: 'write',
     method: 'delete',
     path: '/accounts/:name',
     summary:
@@ -478,10 +463,10 @@ export const peopleRoutes: Route[] = [
     },
   }),
   route({
-    ...admin,
     method: 'put',
     path: '/accounts/:name/name',
     summary: 'Renames an account, which frees its name (admin)',
+    access: 'admin',
     body: nameInput,
     answer: doneAnswer,
     handle: async (call) =>
@@ -489,12 +474,10 @@ export const peopleRoutes: Route[] = [
   }),
 ]
 
-const invitationTag = 'people'
 const roleAnswer = invitationInput.shape.role.unwrap()
 
 const invitationListQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(200).default(100),
-  cursor: z.string().max(500).optional(),
+  ...pageParameters(200, 100),
 })
 
 export const invitationRoutes: Route[] = [
@@ -502,9 +485,7 @@ export const invitationRoutes: Route[] = [
     method: 'post',
     path: '/invitations',
     summary: 'Creates an invitation link for one person, with a role of at most your own',
-    tag: invitationTag,
     access: 'write',
-    rate: 'write',
     status: 201,
     body: invitationInput,
     answer: z.object({
@@ -531,9 +512,7 @@ export const invitationRoutes: Route[] = [
     method: 'get',
     path: '/invitations',
     summary: 'Lists invitations, newest first: all of them for admins, otherwise your own',
-    tag: invitationTag,
     access: 'write',
-    rate: 'read',
     query: invitationListQuery,
     answer: z.object({
       invitations: z.array(
@@ -583,9 +562,7 @@ export const invitationRoutes: Route[] = [
     method: 'delete',
     path: '/invitations/:id',
     summary: 'Withdraws an invitation that was not used',
-    tag: invitationTag,
     access: 'write',
-    rate: 'write',
     answer: deletedAnswer,
     handle: async (call) => {
       await withdrawInvitation(call.context, call.viewer(), call.param('id'))

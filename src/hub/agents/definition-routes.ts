@@ -2,16 +2,21 @@ import * as z from 'zod'
 import { definitionLimits } from '../../shared/config'
 import type { AccountId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
-import { countAnswer, presenterOf, presentTime, timeAnswer, warningsAnswer } from '../http/answers'
-import { type Route, route } from '../http/route'
+import { countAnswer, presenterOf, timeAnswer, warningsAnswer } from '../http/answers'
+import { type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
 import { restoreDefinition, type SavedDefinition, saveDefinition } from './definition-actions'
-import { type DefinitionRow, selectDefinition, selectVersions } from './definition-queries'
+import {
+  type DefinitionRow,
+  selectDefinition,
+  selectVersions,
+  type VersionRow,
+} from './definition-queries'
 import { definitionErrors, type Editor, requireEditor } from './definition-rules'
 import { applyHeld, applyInput, discardHeld, discardInput } from './held-actions'
 import { type HeldDefinition, selectHeld } from './held-queries'
 
-const tag = 'agents'
+const route = routesOf('agents')
 
 const factsAnswer = z.object({
   agent_id: z.string(),
@@ -24,24 +29,27 @@ const factsAnswer = z.object({
   created_at: timeAnswer,
 })
 
-const heldAnswer = z
-  .object({
-    etag: z.string().describe('Hash of the files.'),
-    base_version: countAnswer.describe('The active version when it was saved.'),
-    saved_by: personAnswer,
-    saved_at: timeAnswer,
-    set: z.string().describe('The set of runs on which it is tried.'),
-    trial_id: z.string().nullable().describe('Null when no trial could start.'),
-    problem: z.string().nullable().describe('Why it is not applied; null while its trial decides.'),
-  })
-  .nullable()
-  .describe('A saved change that becomes the active version when it has passed its trial.')
+const heldAnswer = z.object({
+  etag: z.string().describe('Hash of the files.'),
+  base_version: countAnswer.describe('The active version when it was saved.'),
+  saved_by: personAnswer,
+  saved_at: timeAnswer,
+  set: z.string().describe('The set of runs on which it is tried.'),
+  trial_id: z.string().nullable().describe('Null when no trial could start.'),
+  problem: z.string().nullable().describe('Why it is not applied; null while its trial decides.'),
+})
+
+const presentHeld = presenterOf(heldAnswer).from<HeldDefinition>({ set: ({ gate }) => gate.set })
 
 const definitionAnswer = z.object({
   definition: factsAnswer.describe('The active version.'),
   warnings: warningsAnswer,
 })
-const savedAnswer = definitionAnswer.extend({ held: heldAnswer })
+const savedAnswer = definitionAnswer.extend({
+  held: heldAnswer
+    .nullable()
+    .describe('A saved change that becomes the active version when it has passed its trial.'),
+})
 
 const presentFacts = presenterOf(factsAnswer).from<DefinitionRow>({})
 
@@ -50,20 +58,9 @@ const presentDefinition = (row: DefinitionRow): z.input<typeof definitionAnswer>
   warnings: row.warnings as z.input<typeof warningsAnswer>,
 })
 
-const presentHeld = (held: HeldDefinition | null): z.input<typeof heldAnswer> =>
-  held && {
-    etag: held.etag,
-    base_version: held.baseVersion,
-    saved_by: held.savedBy,
-    saved_at: presentTime(held.savedAt),
-    set: held.gate.set,
-    trial_id: held.trialId,
-    problem: held.problem,
-  }
-
 const presentSaved = ({ held, ...row }: SavedDefinition): z.input<typeof savedAnswer> => ({
   ...presentDefinition(row),
-  held: presentHeld(held),
+  held: held && presentHeld(held),
 })
 
 const versionInput = z.int().min(0).max(1_000_000)
@@ -108,6 +105,8 @@ const versionsAnswer = z.object({
   ),
 })
 
+const presentVersion = presenterOf(versionsAnswer.shape.versions.element).from<VersionRow>({})
+
 /** @throws FORBIDDEN for others than admins and the owner; that an agent exists is public */
 function requireReader(viewer: Editor | null, ownerId: AccountId | null | undefined): void {
   if (!viewer) throw definitionErrors.notOwner()
@@ -120,9 +119,7 @@ export const definitionRoutes: Route[] = [
     path: '/agents/:name/definition',
     summary:
       "Validates and loads an agent's definition; an invalid definition changes nothing (admin, or the member who owns the agent; a new one belongs to the member who creates it)",
-    tag,
     access: 'write',
-    rate: 'write',
     body: filesInput,
     answer: savedAnswer,
     handle: async (call) => {
@@ -137,9 +134,7 @@ export const definitionRoutes: Route[] = [
     method: 'get',
     path: '/agents/:name/definition',
     summary: 'Returns the active version of an agent’s definition with its files (admin or owner)',
-    tag,
     access: 'own',
-    rate: 'read',
     query: z.object({
       version: z.coerce
         .number()
@@ -171,9 +166,7 @@ export const definitionRoutes: Route[] = [
     method: 'get',
     path: '/agents/:name/definition/versions',
     summary: 'Lists the versions of an agent’s definition, newest first (admin or owner)',
-    tag,
     access: 'own',
-    rate: 'read',
     answer: versionsAnswer,
     handle: async ({ param, read }) => {
       const { viewer, answers } = await read({ rows: selectVersions({ name: param('name') }) })
@@ -181,12 +174,7 @@ export const definitionRoutes: Route[] = [
       requireReader(viewer, rows[0]?.ownerId)
       if (rows.length === 0) throw definitionErrors.notFound()
       return {
-        versions: rows.map(({ version, etag, createdAt, createdBy }) => ({
-          version,
-          etag,
-          created_at: presentTime(createdAt),
-          created_by: createdBy,
-        })),
+        versions: rows.map(presentVersion),
       }
     },
   }),
@@ -195,9 +183,7 @@ export const definitionRoutes: Route[] = [
     path: '/agents/:name/definition/restore',
     summary:
       'Makes the files of an earlier version the new version of a definition (admin or owner)',
-    tag,
     access: 'write',
-    rate: 'write',
     body: restoreInput,
     answer: savedAnswer,
     handle: async ({ context, body, param, viewer }) =>
@@ -213,9 +199,7 @@ export const definitionRoutes: Route[] = [
     path: '/agents/:name/definition/held/apply',
     summary:
       'Makes a saved change that waits for its trial the active version, whatever the trial shows',
-    tag,
     access: 'admin',
-    rate: 'write',
     body: applyInput,
     answer: definitionAnswer,
     handle: async ({ context, body, param, viewer }) =>
@@ -225,9 +209,7 @@ export const definitionRoutes: Route[] = [
     method: 'delete',
     path: '/agents/:name/definition/held',
     summary: 'Discards a saved change that waits for its trial, and cancels that (admin or owner)',
-    tag,
     access: 'write',
-    rate: 'write',
     query: discardInput,
     answer: z.object({ discarded: z.string().describe('Hash of its files.') }),
     handle: async ({ context, param, query, viewer }) => ({

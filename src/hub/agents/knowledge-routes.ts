@@ -1,8 +1,20 @@
 import * as z from 'zod'
-import type { AgentKnowledge, PrivateChange } from '../../agents/contract/agents'
+import type {
+  AgentKnowledge,
+  PrivateChange,
+  PrivateFact,
+  PrivateFile,
+} from '../../agents/contract/agents'
 import { workspaceLimits } from '../../shared/config'
-import { countAnswer, deletedAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
-import { type Call, type Route, route } from '../http/route'
+import {
+  countAnswer,
+  deletedAnswer,
+  pageFields,
+  presenterOf,
+  presentTime,
+  timeAnswer,
+} from '../http/answers'
+import { type Call, type Route, routesOf } from '../http/route'
 import { selectHostedAgent } from '../operations/system-queries'
 import {
   presentSessionFacts,
@@ -24,7 +36,7 @@ import {
   toMemoryPageFields,
 } from './knowledge-actions'
 
-const tag = 'agents'
+const route = routesOf('agents')
 
 const sharedAt = timeAnswer.nullable().describe('When you shared it; null while it is private.')
 
@@ -49,14 +61,16 @@ const listAnswer = z.object({
   ...pageFields,
 })
 
+const presentOwnFact = presenterOf(listAnswer.shape.facts.element).from<PrivateFact>({})
+
+const presentOwnFile = presenterOf(listAnswer.shape.files.element).from<PrivateFile>({})
+
 const listRoute = route({
   method: 'get',
   path: '/agents/:name/private',
   summary:
     'Lists the facts and files that an agent keeps for you alone, from direct messages and tasks that you gave it, and those that you shared (people)',
-  tag,
   access: 'own',
-  rate: 'read',
   query: memoryPageQuery,
   answer: listAnswer,
   handle: async ({ context, list, param, query, read }) => {
@@ -66,19 +80,8 @@ const listRoute = route({
     const page = readMemoryPage(list, query)
     const found = await context.agents.privateMemory.list(answers.agent.accountId, viewer.id, page)
     return {
-      facts: found.facts.map((fact) => ({
-        id: fact.id,
-        text: fact.text,
-        source: fact.source,
-        created_at: presentTime(fact.createdAt),
-        shared_at: presentTime(fact.sharedAt),
-      })),
-      files: found.files.map((file) => ({
-        path: file.path,
-        bytes: file.bytes,
-        updated_at: presentTime(file.updatedAt),
-        shared_at: presentTime(file.sharedAt),
-      })),
+      facts: found.facts.map(presentOwnFact),
+      files: found.files.map(presentOwnFile),
       ...toMemoryPageFields(list, page, found),
     }
   },
@@ -89,9 +92,7 @@ const changeRoute = (change: PrivateChange, summary: string): Route =>
     method: 'post',
     path: `/agents/:name/private/${change}`,
     summary: `${summary} (people, for what the agent keeps for them)`,
-    tag,
     access: 'write',
-    rate: 'write',
     body: privateItem,
     answer: z.object({}),
     handle: async (call) => {
@@ -197,8 +198,6 @@ function readId({ param }: Pick<Call<unknown, unknown>, 'param'>, kind: 'fact' |
   return id.data
 }
 
-const write = { tag, access: 'write', rate: 'write' } as const
-
 /** What people read and correct of what an agent knows. */
 export const knowledgeRoutes: Route[] = [
   route({
@@ -206,9 +205,7 @@ export const knowledgeRoutes: Route[] = [
     path: '/agents/:name/knowledge',
     summary:
       'Lists what an agent knows that you may see: facts, open tasks, sessions and files; sessions of threads for admins and the owner',
-    tag,
     access: 'own',
-    rate: 'read',
     query: memoryPageQuery,
     answer: knowledgeAnswer,
     handle: async ({ context, list, param, query, read, reader }) => {
@@ -221,10 +218,10 @@ export const knowledgeRoutes: Route[] = [
     },
   }),
   route({
-    ...write,
     method: 'patch',
     path: '/agents/:name/knowledge/facts/:id',
     summary: 'Corrects a fact: one for everybody as an admin or the owner, or one private to you',
+    access: 'write',
     body: factText,
     answer: z.object({}),
     handle: async (call) => {
@@ -234,10 +231,10 @@ export const knowledgeRoutes: Route[] = [
     },
   }),
   route({
-    ...write,
     method: 'delete',
     path: '/agents/:name/knowledge/facts/:id',
     summary: 'Deletes a fact: one for everybody as an admin or the owner, or one private to you',
+    access: 'write',
     answer: deletedAnswer,
     handle: async (call) => {
       await change(call, { change: 'delete_fact', id: readId(call, 'fact') })
@@ -245,11 +242,11 @@ export const knowledgeRoutes: Route[] = [
     },
   }),
   route({
-    ...write,
     method: 'post',
     path: '/agents/:name/knowledge/tasks/:id/close',
     summary:
       'Closes an open task: one for everybody as an admin or the owner, or one private to you',
+    access: 'write',
     answer: z.object({}),
     handle: async (call) => {
       await change(call, { change: 'close_task', id: readId(call, 'task') })
@@ -257,10 +254,10 @@ export const knowledgeRoutes: Route[] = [
     },
   }),
   route({
-    ...write,
     method: 'delete',
     path: '/agents/:name/knowledge/files',
     summary: 'Deletes a file: one for everybody as an admin or the owner, or one private to you',
+    access: 'write',
     query: z.object({
       path: z.string().min(1).max(workspaceLimits.pathCharsMax),
       is_shared: z.stringbool().default(true).describe('false: the one that is private to you.'),

@@ -1,11 +1,19 @@
 import * as z from 'zod'
+import { presenterOf } from '../http/answers'
 import { requireAdmin } from '../http/authenticate'
-import { type Route, route } from '../http/route'
+import { type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
-import { modelTestInput, toModelsView, tryModel } from './model-actions'
+import {
+  type ModelsView,
+  modelTestInput,
+  type ProviderView,
+  toModelsView,
+  tryModel,
+} from './model-actions'
 import { selectModelUsers } from './model-queries'
 
-const tag = 'hub'
+const route = routesOf('hub')
+
 const dollars = z.number().describe('Micro-dollars per million tokens.')
 
 const providerAnswer = z
@@ -35,22 +43,29 @@ const providerAnswer = z
   })
   .meta({ id: 'ModelProvider' })
 
+const presentProvider = presenterOf(providerAnswer).from<ProviderView>({
+  listed_models: ({ listed }) => listed.map(({ name }) => name),
+  agents: ({ users }) => users.map(({ agent, model }) => ({ agent, model })),
+})
+
+const priceAnswer = z.object({
+  model: z.string(),
+  provider: z.string(),
+  context_tokens: z.int(),
+  is_set_here: z.boolean().describe('Whether an admin set the price on this hub.'),
+  input: dollars,
+  cached: dollars,
+  output: dollars,
+})
+
+const presentPrice = presenterOf(priceAnswer).from<ModelsView['prices'][number]>({})
+
 const modelsAnswer = z.object({
   providers: z.array(providerAnswer),
   auto: z
     .array(z.string())
     .describe('The models of definitions with `provider: auto`, the preferred one first.'),
-  prices: z.array(
-    z.object({
-      model: z.string(),
-      provider: z.string(),
-      context_tokens: z.int(),
-      is_set_here: z.boolean().describe('Whether an admin set the price on this hub.'),
-      input: dollars,
-      cached: dollars,
-      output: dollars,
-    }),
-  ),
+  prices: z.array(priceAnswer),
   offline_agents: z.array(personAnswer).describe('Agents that use the built-in offline model.'),
 })
 
@@ -72,9 +87,7 @@ export const modelRoutes: Route[] = [
     method: 'get',
     path: '/models',
     summary: 'Lists model providers, which agents use them, and prices (admin)',
-    tag,
     access: 'own',
-    rate: 'read',
     answer: modelsAnswer,
     handle: async ({ context, read }) => {
       const { agents, models } = context
@@ -85,26 +98,9 @@ export const modelRoutes: Route[] = [
       if (viewer) requireAdmin(viewer)
       const view = toModelsView(agents.models, answers.connections, answers.users)
       return {
-        providers: view.providers.map((each) => ({
-          provider: each.provider,
-          title: each.title,
-          source: each.source,
-          is_ready: each.isReady,
-          key_problem: each.keyProblem,
-          needs_key: each.needsKey,
-          has_stored_key: each.hasStoredKey,
-          key_setting: each.keySetting,
-          base_url: each.baseUrl,
-          default_model: each.defaultModel,
-          listed_models: each.listed.map(({ name }) => name),
-          agents: each.users.map(({ agent, model }) => ({ agent, model })),
-        })),
+        providers: view.providers.map(presentProvider),
         auto: view.auto,
-        prices: view.prices.map(({ contextTokens, isSetHere, ...price }) => ({
-          ...price,
-          is_set_here: isSetHere,
-          context_tokens: contextTokens,
-        })),
+        prices: view.prices.map(presentPrice),
         offline_agents: view.offline,
       }
     },
@@ -114,9 +110,7 @@ export const modelRoutes: Route[] = [
     path: '/models/test',
     summary:
       'Makes one short call to a model, paid by the budgets, and returns what it took (admin)',
-    tag,
     access: 'admin',
-    rate: 'write',
     body: modelTestInput,
     answer: testAnswer,
     handle: async (call) => {

@@ -3,7 +3,7 @@ import type { RunnerRun, RunnerSummary } from '../../agents/contract/agents'
 import { programTypes } from '../../shared/runner-protocol'
 import { countAnswer, deletedAnswer, presenterOf, presentTime, timeAnswer } from '../http/answers'
 import { requireAdmin } from '../http/authenticate'
-import { presentIdempotent, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
 import type { PersonAnswer } from '../rules/people-sql'
 import {
@@ -15,6 +15,8 @@ import {
   runnerKeyInput,
 } from './runner-actions'
 import { type RunnerKeyRow, selectRunnerKeys, selectRunningAgents } from './runner-queries'
+
+const route = routesOf('hub')
 
 const runFields = {
   activation_id: z.string(),
@@ -74,8 +76,6 @@ const presentKey = (key: RunnerKeyRow, runners: readonly RunnerSummary[]) => ({
   connected: runners.filter(({ keyId, isConnected }) => keyId === key.id && isConnected).length,
 })
 
-const tag = 'hub'
-
 const keyFields = { id: z.string(), label: z.string(), created_at: timeAnswer }
 
 export const runnerRoutes: Route[] = [
@@ -83,9 +83,7 @@ export const runnerRoutes: Route[] = [
     method: 'get',
     path: '/runners',
     summary: 'Lists runners with what they run, runs that wait for one, and runner keys (admin)',
-    tag,
     access: 'own',
-    rate: 'read',
     answer: z.object({
       runners: z.array(runnerAnswer),
       waiting: z.array(
@@ -129,9 +127,7 @@ export const runnerRoutes: Route[] = [
     method: 'post',
     path: '/runners/keys',
     summary: 'Creates a key that runners connect with; it opens nothing else (admin)',
-    tag,
     access: 'admin',
-    rate: 'write',
     status: 201,
     body: runnerKeyInput,
     answer: z.object({
@@ -149,9 +145,7 @@ export const runnerRoutes: Route[] = [
     path: '/runners/keys/:id',
     summary:
       'Revokes a runner key: its runners are disconnected, and what they run goes to others (admin)',
-    tag,
     access: 'admin',
-    rate: 'write',
     answer: deletedAnswer,
     handle: async (call) => {
       await revokeRunnerKey(call.context, call.actor(), call.param('id'))
@@ -162,9 +156,7 @@ export const runnerRoutes: Route[] = [
     method: 'patch',
     path: '/runners/:id',
     summary: 'Drains a runner, so that it takes no further runs, or lets it run again (admin)',
-    tag,
     access: 'admin',
-    rate: 'write',
     body: drainInput,
     answer: drainInput,
     handle: async (call) => {
@@ -176,9 +168,7 @@ export const runnerRoutes: Route[] = [
     method: 'delete',
     path: '/runners/:id',
     summary: 'Removes a runner that is not connected from the list (admin)',
-    tag,
     access: 'admin',
-    rate: 'write',
     answer: deletedAnswer,
     handle: async (call) => {
       await removeRunner(call.context, call.actor(), call.param('id'))

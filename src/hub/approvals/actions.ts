@@ -16,16 +16,18 @@ import { armSweep, wakeAgents } from '../inbox/deliver'
 import { findWholeCredentials } from '../rules/credential-patterns'
 import { guardActor } from '../viewers/queries'
 import { actorReader } from '../viewers/reader'
-import { type ApprovalRow, selectApproval, selectApprovalsById } from './queries'
 import {
+  type ApprovalRow,
   guardRuleCount,
   insertRule,
   type RuleRow,
   type RuleScope,
   revokeRule,
+  selectApproval,
+  selectApprovalsById,
   selectRule,
   selectRuleScope,
-} from './standing-rule-queries'
+} from './queries'
 import { type ApprovalUpdate, decideApproval, decisionStatements } from './write-queries'
 
 const hint = 'Reload the list of approvals.'

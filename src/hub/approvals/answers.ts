@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { ArgumentRule } from '../contract/hub'
-import { countAnswer, microusdAnswer, presenterOf, presentTime, timeAnswer } from '../http/answers'
+import { countAnswer, microusdAnswer, presenterOf, timeAnswer } from '../http/answers'
 import type { Call } from '../http/route'
 import { personAnswer, presentPerson } from '../rules/people'
 import { placeAnswer } from '../rules/places'
@@ -167,12 +167,8 @@ export const ruleScopeAnswer = z.object({
   ends_at: timeAnswer,
 })
 
-export const presentScope = (rule: ComposedRule): z.input<typeof ruleScopeAnswer> => ({
-  arguments: rule.arguments.map(presentArgument),
-  is_anywhere: rule.isAnywhere,
-  community: rule.community,
-  requester: rule.requester,
-  ends_at: presentTime(rule.endsAt),
+export const presentScope = presenterOf(ruleScopeAnswer).from<ComposedRule>({
+  arguments: (rule) => rule.arguments.map(presentArgument),
 })
 
 export const ruleAnswer = ruleScopeAnswer

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { requireAdmin } from '../http/authenticate'
-import { presentIdempotent, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, routesOf } from '../http/route'
 import {
   decisionBody,
   decisionsBody,
@@ -19,18 +19,16 @@ import {
   ruleAnswer,
   ruleScopeAnswer,
 } from './answers'
-import { selectRules } from './standing-rule-queries'
+import { selectRules } from './queries'
 
-const tag = 'tools'
+const route = routesOf('tools')
 
 export const approvalRoutes: Route[] = [
   route({
     method: 'post',
     path: '/approvals/decide',
     summary: 'Approves or denies several pending calls at once; the agents resume at once (admin)',
-    tag,
     access: 'admin',
-    rate: 'write',
     body: decisionsBody,
     answer: z.object({ approvals: z.array(approvalAnswer) }),
     handle: async (call) => {
@@ -46,9 +44,7 @@ export const approvalRoutes: Route[] = [
     path: '/approvals/:id/decide',
     summary:
       'Approves or denies a pending call; the agent resumes at once. With standing_rule also creates a rule for such calls (admin)',
-    tag,
     access: 'admin',
-    rate: 'write',
     body: decisionBody,
     answer: z.object({
       approval: approvalAnswer,
@@ -66,9 +62,7 @@ export const approvalRoutes: Route[] = [
     method: 'post',
     path: '/approvals/:id/rule-preview',
     summary: 'Returns what a standing rule created with this approval would cover (admin)',
-    tag,
     access: 'admin',
-    rate: 'write',
     body: ruleInput,
     answer: z.object({ standing_rule: ruleScopeAnswer }),
     handle: async (call) => ({
@@ -85,10 +79,8 @@ export const standingRuleRoutes: Route[] = [
     path: '/standing-rules',
     summary:
       'Lists the standing rules: calls that need no approval until a time, with their uses, newest first (admin)',
-    tag,
     // The rows are read together with the viewer, in one round trip.
     access: 'own',
-    rate: 'read',
     answer: z.object({ standing_rules: z.array(ruleAnswer) }),
     handle: async ({ context, credential, read }) => {
       const { viewer, answers } = await read({
@@ -102,9 +94,7 @@ export const standingRuleRoutes: Route[] = [
     method: 'delete',
     path: '/standing-rules/:id',
     summary: 'Revokes a standing rule, from the next call on (admin)',
-    tag,
     access: 'admin',
-    rate: 'write',
     answer: z.object({ standing_rule: ruleAnswer }),
     handle: async (call) => ({
       standing_rule: presentRule(await endRule(call.context, call.actor(), call.param('id'))),

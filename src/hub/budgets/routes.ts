@@ -8,7 +8,7 @@ import {
   timeAnswer,
   warningsAnswer,
 } from '../http/answers'
-import { presentIdempotent, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { computeUsedShares, findWorstLevel, levels } from '../rules/budget-levels'
 import { kindAnswer } from '../rules/people'
 import { placeAnswer, privateCommunityLabel } from '../rules/places'
@@ -40,6 +40,8 @@ import {
   type WindowDifference,
 } from './usage-queries'
 import { type RequesterSpending, readTask, toRequesterSpending } from './usage-view'
+
+const route = routesOf('budgets')
 
 const share = z.number().describe('Part of a limit; 1 is all of it.')
 
@@ -292,9 +294,7 @@ const budgetAuditRoutes: Route[] = [
     method: 'get',
     path: '/budgets/audit',
     summary: 'Lists the windows whose budget counters differ from recorded usage (admin)',
-    tag: 'budgets',
     access: 'admin',
-    rate: 'read',
     answer: z.object({ is_consistent: z.boolean(), differences: z.array(differenceAnswer) }),
     handle: async ({ context }) => {
       const differences = await auditBudgets(context)
@@ -309,9 +309,7 @@ const budgetAuditRoutes: Route[] = [
     path: '/budgets/audit/repair',
     summary:
       'Corrects the budget counters that differ from recorded usage, with an audit entry (admin)',
-    tag: 'budgets',
     access: 'admin',
-    rate: 'write',
     answer: z.object({ repaired: z.array(differenceAnswer) }),
     handle: async (call) => {
       const done = await repairBudgets(call.context, call.actor())
@@ -322,7 +320,6 @@ const budgetAuditRoutes: Route[] = [
   }),
 ]
 
-const tag = 'budgets'
 const DAY_MS = 86_400_000
 
 const time = z.union([z.iso.date(), z.iso.datetime({ offset: true })])
@@ -347,9 +344,7 @@ const usageRoute = route({
   path: '/usage',
   summary:
     'Returns tokens and cost by agent, model, task, community, provider or day (UTC), between times or whole days; the last 30 days by default',
-  tag,
   access: 'read',
-  rate: 'read',
   query: z.object({
     group_by: z.enum(usageGroups).default('agent'),
     from: sinceTime.optional(),
@@ -383,9 +378,7 @@ export const budgetRoutes: Route[] = [
     path: '/budgets/health',
     summary:
       'Returns the used share of each budget, and its forecast: daily run rate and when the limit is reached',
-    tag,
     access: 'read',
-    rate: 'read',
     answer: healthAnswer,
     handle: async ({ context, read, reader }) => {
       const now = context.clock.now()
@@ -398,9 +391,7 @@ export const budgetRoutes: Route[] = [
     path: '/budgets',
     summary:
       'Lists budgets with current spending and reservations, and what was spent on behalf of whom',
-    tag,
     access: 'read',
-    rate: 'read',
     query: z.object({
       requesters_of: z.iso
         .datetime()
@@ -436,9 +427,7 @@ export const budgetRoutes: Route[] = [
     path: '/budgets/:id',
     summary:
       'Updates limits and thresholds of a budget; null removes a limit, absent fields stay (admin)',
-    tag,
     access: 'admin',
-    rate: 'write',
     body: budgetChange,
     answer: z.object({ budget: budgetAnswer, warnings: warningsAnswer }),
     handle: async ({ context, viewer, param, body }) =>
@@ -448,9 +437,7 @@ export const budgetRoutes: Route[] = [
     method: 'post',
     path: '/budgets',
     summary: 'Creates a budget, which counts usage since the start of its period (admin)',
-    tag,
     access: 'admin',
-    rate: 'write',
     status: 201,
     body: budgetInput,
     answer: z.object({ budget: budgetAnswer, warnings: warningsAnswer }),
@@ -463,9 +450,7 @@ export const budgetRoutes: Route[] = [
     method: 'delete',
     path: '/budgets/:id',
     summary: 'Deletes a budget; recorded usage stays (admin)',
-    tag,
     access: 'admin',
-    rate: 'write',
     answer: deletedAnswer,
     handle: async ({ context, viewer, param }) => {
       await removeBudget(context, viewer().id, param('id'))

@@ -12,8 +12,8 @@ import {
   type Statement,
   write,
 } from '../../shared/db/statement'
-import { insertRow, updateSet } from '../../shared/db/write-sql'
-import type { ActivationId, CommentId, PostId } from '../../shared/ids'
+import { bare, insertRow, updateSet } from '../../shared/db/write-sql'
+import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
 import { omit } from '../../shared/omit'
 import { unfiltered } from '../database/unfiltered-sql'
 import { changeStatements, type DeletionRefusal, deletionStatements } from '../inbox/stop-queries'
@@ -34,7 +34,8 @@ import { activations } from '../schema/activations'
 import { agents } from '../schema/definitions'
 import { inboxItems } from '../schema/inbox'
 import { moderationActions } from '../schema/moderation'
-import { comments, posts } from '../schema/posts'
+import { comments, posts, visits } from '../schema/posts'
+import { accountOfReaderSql } from '../viewers/queries'
 import type { Reader } from '../viewers/reader'
 
 const m = alias(comments, 'm')
@@ -44,6 +45,9 @@ const g = alias(agents, 'g')
 const i = alias(inboxItems, 'i')
 const x = alias(activations, 'x')
 const r = alias(moderationActions, 'removal')
+const counted = alias(comments, 'counted')
+const v = alias(visits, 'v')
+const n = alias(comments, 'n')
 
 /** A comment `m` with its author, the account `a`. The content is empty when it may not be shown. */
 export const commentFields = {
@@ -227,8 +231,6 @@ export const selectThreadThen = prepare(
     ),
 )
 
-const counted = alias(comments, 'counted')
-
 /** Counts the comments of a thread as of a time. */
 export const countCommentsThen = prepare(
   ({ id, reader, at }: Params<{ id: string; reader: Reader; at: number }>) =>
@@ -404,3 +406,47 @@ export const deleteComment = (
   ),
   ...deletionStatements({ postId, commentId: id }, { now, refusal }),
 ]
+
+/** Up to where an account has read a thread. */
+export interface Visit {
+  /** When the newest reply was written that a page has shown to it. */
+  seenAt: number
+  /** The first reply of somebody else after that; null when there is none. */
+  firstUnreadId: CommentId | null
+}
+
+/** Replies among which the first of somebody else is looked for: the account's own come first. */
+const lookedAtMax = 50
+
+/** Selects up to where the account of a reader has read a thread; nothing before its first visit. */
+export const selectVisit: (of: { postId: string; reader: Reader }) => Statement<Visit | undefined> =
+  prepare(({ postId, reader }: Params<{ postId: string; reader: Reader }>) =>
+    oneSql(
+      {
+        seenAt: v.seenAt,
+        firstUnreadId: sql<CommentId | null>`(SELECT next.id FROM (
+            SELECT ${n.id}, ${n.authorId}, ${n.deletedAt} FROM ${comments} ${n}
+            WHERE ${n.postId} = ${v.postId} AND ${n.createdAt} > ${v.seenAt} AND ${canReadPostSql(v.postId, reader)}
+            ORDER BY ${n.createdAt}, ${n.id} LIMIT ${sql.raw(String(lookedAtMax))}) next
+          WHERE next.author_id <> ${v.accountId} AND next.deleted_at IS NULL LIMIT 1)`,
+      },
+      sql`FROM ${visits} ${v} WHERE ${v.accountId} = ${accountOfReaderSql(reader)} AND ${v.postId} = ${postId}`,
+    ),
+  )
+
+interface Seen {
+  accountId: AccountId
+  postId: PostId
+  seenAt: number
+}
+
+/** Saves up to where an account has read a thread. An older page of it changes nothing. */
+export const saveVisit: (of: Seen) => Statement<void> = prepare((of: Params<Seen>) =>
+  write(
+    sql`INSERT INTO ${visits} (${bare(visits.accountId)}, ${bare(visits.postId)}, ${bare(visits.seenAt)})
+      VALUES (${of.accountId}, ${of.postId}, ${of.seenAt})
+      ON CONFLICT (${bare(visits.accountId)}, ${bare(visits.postId)}) DO UPDATE
+        SET ${bare(visits.seenAt)} = excluded.${bare(visits.seenAt)}
+        WHERE excluded.${bare(visits.seenAt)} > ${visits.seenAt}`,
+  ),
+)

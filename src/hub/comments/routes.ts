@@ -12,7 +12,7 @@ import {
   presenterOf,
   timeAnswer,
 } from '../http/answers'
-import { presentIdempotent, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { findNotWoken, findWithdrawn } from '../inbox/not-woken'
 import { postErrors } from '../posts/actions'
 import { postAnswer, presentPost, presentVersion, versionAnswer } from '../posts/answers'
@@ -44,6 +44,8 @@ import {
   readCommentList,
   toCommentCursor,
 } from './threads'
+
+const route = routesOf('read')
 
 const removedText = '[removed]'
 
@@ -107,8 +109,6 @@ const withdrawnAnswer = z
     'Of a comment that says only `stop`: the questions that it withdrew before a run started. They are not answered and cost nothing.',
   )
 
-const tag = 'write'
-
 const listQuery = z.object({
   sort: z.enum(commentSorts).default('best'),
   limit: z.coerce
@@ -126,9 +126,7 @@ const listRoute = route({
   method: 'get',
   path: '/posts/:id/comments',
   summary: 'Lists the comments of a post as a tree',
-  tag: 'read',
   access: 'read',
-  rate: 'read',
   query: listQuery,
   answer: z.object({ comments: z.array(branchAnswer), ...pageFields, ...asOfField }),
   handle: async ({ context, list, reader, param, query, read }) => {
@@ -156,9 +154,7 @@ const threadRoute = route({
   method: 'get',
   path: '/posts/:id',
   summary: 'Returns one post, optionally with its comments',
-  tag: 'read',
   access: 'read',
-  rate: 'read',
   query: z.object({ include_comments: z.stringbool().default(false), at: atParameter }),
   answer: z.object({
     post: postAnswer,
@@ -196,9 +192,8 @@ export const commentRoutes: Route[] = [
     method: 'post',
     path: '/posts/:id/comments',
     summary: 'Replies to a post or, with parent_id, to a comment; mentioned accounts are notified',
-    tag,
+    tag: 'write',
     access: 'write',
-    rate: 'write',
     status: 201,
     body: commentInput,
     answer: z.object({ comment: commentAnswer, ...notWokenFields, withdrawn: withdrawnAnswer }),
@@ -222,9 +217,7 @@ export const commentRoutes: Route[] = [
     method: 'get',
     path: '/comments/:id',
     summary: 'Returns one comment',
-    tag: 'read',
     access: 'read',
-    rate: 'read',
     answer: z.object({ comment: commentAnswer }),
     handle: async ({ reader, param, read }) => {
       const { answers } = await read({ comment: selectComment({ id: param('id'), reader }) })
@@ -236,9 +229,7 @@ export const commentRoutes: Route[] = [
     method: 'get',
     path: '/comments/:id/versions',
     summary: 'Lists what a comment says and said before each edit, newest first',
-    tag: 'read',
     access: 'read',
-    rate: 'read',
     answer: z.object({ versions: z.array(versionAnswer) }),
     handle: async ({ reader, param, read }) => {
       const id = param('id')
@@ -255,9 +246,8 @@ export const commentRoutes: Route[] = [
     method: 'patch',
     path: '/comments/:id',
     summary: 'Updates your comment',
-    tag,
+    tag: 'write',
     access: 'write',
-    rate: 'write',
     body: knownFields({ content: commentContent }),
     answer: z.object({ comment: commentAnswer }),
     handle: async (call) => {
@@ -270,9 +260,8 @@ export const commentRoutes: Route[] = [
     method: 'delete',
     path: '/comments/:id',
     summary: 'Deletes your comment; replies to it stay',
-    tag,
+    tag: 'write',
     access: 'write',
-    rate: 'write',
     answer: deletedAnswer,
     handle: async (call) => {
       const id = await removeComment(call.context, call.actor(), call.param('id'))

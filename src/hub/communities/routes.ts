@@ -3,8 +3,15 @@ import { openings } from '../../shared/config'
 import { decodeCount, decodeKeyset, splitPage, toPageFields } from '../../shared/cursor'
 import type { Answers } from '../../shared/db/batch'
 import { accountAnswer, presentAccount } from '../accounts/answers'
-import { offsetParameter, pageFields, presentTime, timeAnswer } from '../http/answers'
-import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import {
+  offsetParameter,
+  pageFields,
+  pageParameters,
+  presenterOf,
+  presentTime,
+  timeAnswer,
+} from '../http/answers'
+import { type Call, presentIdempotent, type Route, routesOf } from '../http/route'
 import { readPicture } from '../media/actions'
 import { personAnswer } from '../rules/people'
 import { communityName, placeAnswer } from '../rules/places'
@@ -25,15 +32,14 @@ import {
 } from './actions'
 import { communityAnswer, memberAnswer, presentCommunity, presentMember } from './answers'
 import { openAsAdmin, openingReason } from './opening-actions'
-import { selectOpenings } from './opening-queries'
+import { type OpeningRow, selectOpenings } from './opening-queries'
 import { selectCommunities, selectCommunity, selectMembers, selectShownCommunity } from './queries'
 import { followReads, setFollow, setSubscription, subscriptionReads } from './subscription-actions'
 
-const tag = 'communities'
+const route = routesOf('communities')
 
 const listQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(200).default(100),
-  cursor: z.string().max(500).optional(),
+  ...pageParameters(200, 100),
   offset: offsetParameter,
 })
 
@@ -57,9 +63,7 @@ export const communityRoutes: Route[] = [
     method: 'get',
     path: '/communities',
     summary: 'Lists the communities that you read; admins see all',
-    tag,
     access: 'read',
-    rate: 'read',
     query: listQuery,
     answer: z.object({ communities: z.array(communityAnswer), ...pageFields }),
     handle: async (call) => {
@@ -76,9 +80,7 @@ export const communityRoutes: Route[] = [
     method: 'post',
     path: '/communities',
     summary: 'Creates a community, which you moderate; guests create public ones only',
-    tag,
     access: 'write',
-    rate: 'write',
     status: 201,
     body: communityInput,
     answer: z.object({ community: communityAnswer }),
@@ -93,9 +95,7 @@ export const communityRoutes: Route[] = [
     method: 'get',
     path: '/communities/:name',
     summary: 'Returns one community',
-    tag,
     access: 'read',
-    rate: 'read',
     answer: z.object({
       community: communityAnswer,
       your_role: z.enum(['owner', ...communityMembers.role.enumValues]).nullable(),
@@ -121,9 +121,7 @@ export const communityRoutes: Route[] = [
     method: 'patch',
     path: '/communities/:name',
     summary: 'Changes the settings of a community (moderators of it, admins)',
-    tag,
     access: 'write',
-    rate: 'write',
     body: communityUpdate,
     answer: z.object({ community: communityAnswer }),
     handle: async (call) => ({
@@ -140,9 +138,7 @@ export const communityRoutes: Route[] = [
         method === 'put'
           ? 'Sets the picture of a community: an image as the body (moderators of it, admins)'
           : 'Deletes the picture of a community (moderators of it, admins)',
-      tag,
       access: 'write',
-      rate: 'write',
       takesImage: method === 'put',
       answer: z.object({ community: communityAnswer }),
       handle: async (call) => {
@@ -157,9 +153,7 @@ export const communityRoutes: Route[] = [
     method: 'get',
     path: '/communities/:name/members',
     summary: 'Lists the members of a community, moderators first',
-    tag,
     access: 'read',
-    rate: 'read',
     query: listQuery,
     answer: z.object({ members: z.array(memberAnswer), ...pageFields }),
     handle: async (call) => {
@@ -180,9 +174,7 @@ export const communityRoutes: Route[] = [
     method: 'put',
     path: '/communities/:name/members/:account',
     summary: 'Adds a member or changes the role of one (moderators of the community, admins)',
-    tag,
     access: 'write',
-    rate: 'write',
     body: memberInput,
     answer: z.object({ member: memberAnswer }),
     handle: async (call) => {
@@ -195,9 +187,7 @@ export const communityRoutes: Route[] = [
     method: 'delete',
     path: '/communities/:name/members/:account',
     summary: 'Removes a member (moderators of the community, admins), or leaves the community',
-    tag,
     access: 'write',
-    rate: 'write',
     answer: z.object({ member: memberAnswer }),
     handle: async (call) => {
       const of = { community: call.param('name'), account: call.param('account') }
@@ -213,7 +203,6 @@ export const moderatorRoutes: Route[] = [
     summary: 'Makes an account a moderator of the whole hub, or no longer one (admin)',
     tag: 'people',
     access: 'admin',
-    rate: 'write',
     body: moderatorInput,
     answer: z.object({ account: accountAnswer }),
     handle: async (call) => {
@@ -223,8 +212,6 @@ export const moderatorRoutes: Route[] = [
     },
   }),
 ]
-
-const openingTag = 'people'
 
 const openingBody = openingReason
   .extend({
@@ -238,15 +225,25 @@ const openingBody = openingReason
     'Name one of community, account and activation_id',
   )
 
+const openingAnswer = z.object({
+  id: z.string(),
+  by: personAnswer.describe('The admin.'),
+  community: placeAnswer.nullable().describe('Null for what is private to you.'),
+  reason: z.string(),
+  created_at: timeAnswer,
+  expires_at: timeAnswer,
+})
+
+const presentOpening = presenterOf(openingAnswer).from<OpeningRow>({})
+
 export const openingRoutes: Route[] = [
   route({
     method: 'post',
     path: '/openings',
     summary:
       'Opens for an hour what agents keep private to a community or an account: runs, sessions, arguments. Its moderators or the account are notified with the reason (admin)',
-    tag: openingTag,
+    tag: 'people',
     access: 'admin',
-    rate: 'write',
     status: 201,
     body: openingBody,
     answer: z.object({
@@ -273,25 +270,14 @@ export const openingRoutes: Route[] = [
     path: '/openings',
     summary:
       'Lists what admins opened of your private runs, and of communities that you moderate, newest first',
-    tag: openingTag,
+    tag: 'people',
     access: 'own',
-    rate: 'read',
     query: z.object({
       community: communityName.optional(),
-      limit: z.coerce.number().int().min(1).max(openings.listed).default(openings.listed),
-      cursor: z.string().max(500).optional(),
+      ...pageParameters(openings.listed, openings.listed),
     }),
     answer: z.object({
-      openings: z.array(
-        z.object({
-          id: z.string(),
-          by: personAnswer.describe('The admin.'),
-          community: placeAnswer.nullable().describe('Null for what is private to you.'),
-          reason: z.string(),
-          created_at: timeAnswer,
-          expires_at: timeAnswer,
-        }),
-      ),
+      openings: z.array(openingAnswer),
       ...pageFields,
     }),
     handle: async ({ context, credential, list, query, read }) => {
@@ -307,14 +293,7 @@ export const openingRoutes: Route[] = [
         row.id,
       ])
       return {
-        openings: page.map((row) => ({
-          id: row.id,
-          by: row.by,
-          community: row.community,
-          reason: row.reason,
-          created_at: presentTime(row.createdAt),
-          expires_at: presentTime(row.expiresAt),
-        })),
+        openings: page.map(presentOpening),
         ...toPageFields(next),
       }
     },
@@ -364,25 +343,23 @@ async function follow(
   }))
 }
 
-const own = { access: 'write', rate: 'write' } as const
-
 /** What an account has in its own feed. */
 export const subscriptionRoutes: Route[] = [
   route({
-    ...own,
     method: 'put',
     path: '/communities/:name/subscription',
     summary: 'Subscribes to a community: its posts are in GET /feed?filter=following',
+    access: 'write',
     tag: 'write',
     answer: subscriptionAnswer,
     reads: ({ param, reader }) => subscriptionReads(param('name'), reader),
     handle: (call, found) => subscribe(call, true, found),
   }),
   route({
-    ...own,
     method: 'delete',
     path: '/communities/:name/subscription',
     summary: 'Ends your subscription to a community',
+    access: 'write',
     tag: 'write',
     allowsMuted: true,
     answer: subscriptionAnswer,
@@ -390,20 +367,20 @@ export const subscriptionRoutes: Route[] = [
     handle: (call, found) => subscribe(call, false, found),
   }),
   route({
-    ...own,
     method: 'put',
     path: '/accounts/:name/follow',
     summary: 'Follows an account, which is notified: its posts are in GET /feed?filter=following',
+    access: 'write',
     tag: 'write',
     answer: followAnswer,
     reads: ({ param, reader }) => followReads(param('name'), reader),
     handle: (call, found) => follow(call, true, found),
   }),
   route({
-    ...own,
     method: 'delete',
     path: '/accounts/:name/follow',
     summary: 'Ends that you follow an account',
+    access: 'write',
     tag: 'write',
     allowsMuted: true,
     answer: followAnswer,

@@ -8,9 +8,9 @@ import { communityErrors, type memberInput, setMember } from '../communities/act
 import { memberAnswer, presentMember } from '../communities/answers'
 import { selectCommunity, selectMember, selectMembers } from '../communities/queries'
 import { runOnce } from '../database/run-once'
-import { countAnswer, pageFields, presentTime, timeAnswer } from '../http/answers'
+import { countAnswer, pageFields, pageParameters, presentTime, timeAnswer } from '../http/answers'
 import { readIdempotencyKey } from '../http/mount-routes'
-import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import { type Call, presentIdempotent, type Route, routesOf } from '../http/route'
 import { readUntil } from '../inbox/queries'
 import {
   conversationAnswer,
@@ -31,8 +31,8 @@ import {
   selectServiceKey,
 } from './queries'
 
-const tag = 'people'
-const own = { tag, access: 'own', rate: 'read' } as const
+const route = routesOf('people')
+
 const pollSecondsMax = 30
 const agentsMax = 100
 
@@ -75,17 +75,16 @@ async function requireServiceKey({ context, credential }: Call<unknown, unknown>
 }
 
 const listRoute = route({
-  ...own,
   method: 'get',
   path: '/service/agents',
   summary:
     'Lists the external agents that a service key can act for, oldest first; with a service key GET /agents is the same',
+  access: 'own',
   query: z.object({
     stale: z.stringbool().optional(),
     min_staleness: z.coerce.number().int().min(0).max(1e9).optional().describe('Seconds.'),
     has_notifications: z.stringbool().default(false),
-    limit: z.coerce.number().int().min(1).max(agentsMax).default(agentsMax),
-    cursor: z.string().max(500).optional(),
+    ...pageParameters(agentsMax, agentsMax),
   }),
   answer: z.object({ agents: z.array(agentAnswer), ...pageFields }),
   handle: async (call) => {
@@ -103,11 +102,11 @@ const listRoute = route({
 })
 
 const pollRoute = route({
-  ...own,
   method: 'get',
   path: '/notifications/poll',
   summary:
     'Waits until external agents have unread notifications, at most `timeout` seconds, and lists these agents (service key)',
+  access: 'own',
   query: z.object({
     timeout: z.coerce.number().int().min(0).max(300).default(pollSecondsMax),
     batch_size: z.coerce.number().int().min(1).max(agentsMax).default(agentsMax),
@@ -133,9 +132,7 @@ const readRoute = route({
   path: '/service/notifications/read',
   summary:
     'Marks notifications of external agents as read; with a service key POST /notifications/read is the same',
-  tag,
   access: 'write',
-  rate: 'write',
   body: z.object({
     ids: z.array(z.string().max(100)).max(500),
     agent_id: z.string().max(100).optional().describe('Not needed: an id belongs to one agent.'),
@@ -153,9 +150,7 @@ const activatedRoute = route({
   method: 'post',
   path: '/agents/:id/activated',
   summary: 'Stores that an external agent ran just now (service key)',
-  tag,
   access: 'write',
-  rate: 'write',
   answer: z.object({ agent: z.object({ id: z.string(), last_activated_at: timeAnswer }) }),
   handle: async (call) => {
     await requireServiceKey(call)
@@ -194,9 +189,7 @@ const consumptionRoute = route({
   path: '/system/consumption',
   summary:
     'Reports what a run of an external agent consumed (service key). The same report within 30 seconds is a retry, unless each has an idempotency key',
-  tag,
   access: 'write',
-  rate: 'write',
   body: consumptionInput,
   answer: z.object({ recorded: z.boolean().describe('False for a retry.') }),
   handle: async (call) => {
@@ -236,9 +229,7 @@ const healthRoute = route({
   path: '/service/budget-health',
   summary:
     'Returns the limits of an external agent and what it consumed, in dollars; with a service key GET /system/budget-health?agent_id= is the same',
-  tag,
   access: 'own',
-  rate: 'read',
   query: z.object({ agent_id: z.string().min(1).max(100) }),
   answer: z.object({
     agent_id: z.string(),
@@ -313,7 +304,6 @@ const moderatorRoutes: Route[] = [
     summary: 'Lists the moderators of a community',
     tag: 'communities',
     access: 'read',
-    rate: 'read',
     answer: z.object({ moderators: z.array(memberAnswer.extend({ name: z.string() })) }),
     handle: async ({ reader, param, read }) => {
       const page = { name: param('name'), reader, limit: 200, offset: 0 }
@@ -335,7 +325,6 @@ const moderatorRoutes: Route[] = [
     summary: 'Makes an account a moderator of a community',
     tag: 'communities',
     access: 'write',
-    rate: 'write',
     body: moderatorInput,
     answer: changedAnswer,
     handle: (call) => changeRole(call, 'moderator'),
@@ -346,7 +335,6 @@ const moderatorRoutes: Route[] = [
     summary: 'Makes a moderator of a community a member again',
     tag: 'communities',
     access: 'write',
-    rate: 'write',
     body: moderatorInput,
     answer: changedAnswer,
     handle: async (call) => {
@@ -403,7 +391,6 @@ const voteRoute = (kind: 'post' | 'comment', direction: 'upvote' | 'downvote'): 
     summary: `Votes on a ${kind}; voting the same way again removes the vote`,
     tag: 'write',
     access: 'write',
-    rate: 'write',
     allowsMuted: true,
     body: z.object({ value: z.union([z.literal(value), z.literal(0)]).optional() }),
     answer: voteAnswer,
@@ -426,7 +413,6 @@ const checkRoute = route({
   summary: 'Returns your unread messages and pending message requests',
   tag: 'inbox',
   access: 'own',
-  rate: 'read',
   answer: z.object({
     has_activity: z.boolean(),
     summary: z.string(),

@@ -1,13 +1,15 @@
 import * as z from 'zod'
 import { knownFields } from '../../shared/known-fields'
 import type { ToolAccess } from '../contract/hub'
-import { warningsAnswer } from '../http/answers'
-import { type Call, type Route, route } from '../http/route'
+import { presenterOf, warningsAnswer } from '../http/answers'
+import { type Call, type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
 import { type PolicyUpdate, readPolicies, setPolicy } from './actions'
 import { policyAnswer, policyBody, presentPolicy, toPolicy } from './policy'
 import { findNotGranted, type PolicyChange } from './preview'
 import { type AccountPolicyRow, selectVisiblePolicies, toEffectivePolicy } from './queries'
+
+const route = routesOf('tools')
 
 const verdictAnswer = z
   .object({
@@ -42,8 +44,6 @@ const presentVerdict = ({
   grants,
   needs_approval: approval,
 })
-
-const tag = 'tools'
 
 const rowAnswer = z.object({
   grants: z.object({
@@ -103,14 +103,9 @@ function presentRow(
   }
 }
 
-const presentChange = (change: PolicyChange): z.input<typeof changeAnswer> => ({
-  account: change.account,
-  requested_by: change.requestedBy,
-  community: change.community,
-  gains: change.gains,
-  loses: change.loses,
-  asks: change.moreApproval,
-  asks_no_more: change.lessApproval,
+const presentChange = presenterOf(changeAnswer).from<PolicyChange>({
+  asks: ({ moreApproval }) => moreApproval,
+  asks_no_more: ({ lessApproval }) => lessApproval,
 })
 
 const presentSet = ({ warnings, changes }: PolicyUpdate) => ({
@@ -142,9 +137,7 @@ export const grantRoutes: Route[] = [
     path: '/agents/:name/grants',
     summary:
       'Returns the requested, allowed and denied grants of an account, its own policy, and its grants that are requested but not granted (admin)',
-    tag,
     access: 'admin',
-    rate: 'read',
     answer: rowAnswer,
     handle: async (call) => {
       const { target } = await readPolicies(call.context, call.param('name'))
@@ -156,9 +149,7 @@ export const grantRoutes: Route[] = [
     path: '/agents/:name/grants',
     summary:
       "Sets an account's own policy, or the default policy (*), from the next tool call on. Returns the gained and lost tools (admin)",
-    tag,
     access: 'admin',
-    rate: 'write',
     query: dryRun,
     body: policyBody,
     answer: policyUpdateAnswer,
@@ -168,9 +159,7 @@ export const grantRoutes: Route[] = [
     method: 'delete',
     path: '/agents/:name/grants',
     summary: "Deletes an account's own policy, so that the default policy applies (admin)",
-    tag,
     access: 'admin',
-    rate: 'write',
     query: dryRun,
     answer: policyUpdateAnswer,
     handle: (call) => writePolicy(call, null),
@@ -179,9 +168,7 @@ export const grantRoutes: Route[] = [
     method: 'get',
     path: '/tools',
     summary: 'Lists tools with their grants and tiers, and whether you can use them',
-    tag,
     access: 'own',
-    rate: 'read',
     answer: z.object({ tools: z.array(verdictAnswer) }),
     handle: async ({ context: { clock, tools }, credential, read }) => {
       const policies = selectVisiblePolicies({ credential, now: clock.now() })

@@ -61,6 +61,12 @@ export const deletedAnswer = z.object({ deleted: z.string().describe('Its id.') 
 /** Warnings about single fields of the body, which was saved nevertheless. */
 export const warningsAnswer = z.array(z.object({ path: z.string(), message: z.string() }))
 
+/** Parameters of a list that is read page by page. */
+export const pageParameters = (max: number, usual: number) => ({
+  limit: z.coerce.number().int().min(1).max(max).default(usual),
+  cursor: z.string().max(500).optional(),
+})
+
 /** The parameter of lists that can also be read from a row on. */
 export const offsetParameter = z.coerce.number().int().min(0).max(100_000).optional()
 

@@ -81,27 +81,37 @@ export type DescribedRoute = Omit<
 
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 
-/** Declares a route; the handler's query, body and result have the types of the schemas, what it reads those of `reads`. */
-export function route<
-  Answer extends z.ZodObject,
-  Query extends z.ZodType | undefined = undefined,
-  Body extends z.ZodType | undefined = undefined,
-  Reads extends Statements = Record<never, never>,
->(
-  declaration: Omit<Route, 'query' | 'body' | 'answer' | 'reads' | 'handle' | 'status'> & {
-    status?: 200 | 201 | 202
-    query?: Query
-    body?: Body
-    answer: Answer
-    reads?: (input: RouteInput<Output<Query>, Output<Body>>) => Reads
-    handle(
-      call: Call<Output<Query>, Output<Body>>,
-      found: Answers<Reads>,
-    ): Promise<z.input<Answer> | Response>
-  },
-): Route {
-  return { status: 200, ...declaration } as Route
-}
+type Given = 'query' | 'body' | 'answer' | 'reads' | 'handle' | 'status' | 'tag' | 'rate'
+
+/**
+ * Returns the function that declares the routes of a tag. It answers 200, and a GET counts as a read, others as a write,
+ * unless the declaration says otherwise.
+ */
+export const routesOf = (tag: ApiTag) =>
+  /** Declares a route; the handler's query, body and result have the types of the schemas, what it reads those of `reads`. */
+  function declareRoute<
+    Answer extends z.ZodObject,
+    Query extends z.ZodType | undefined = undefined,
+    Body extends z.ZodType | undefined = undefined,
+    Reads extends Statements = Record<never, never>,
+  >(
+    declaration: Omit<Route, Given> & {
+      status?: Route['status']
+      tag?: ApiTag
+      rate?: RateClass
+      query?: Query
+      body?: Body
+      answer: Answer
+      reads?: (input: RouteInput<Output<Query>, Output<Body>>) => Reads
+      handle(
+        call: Call<Output<Query>, Output<Body>>,
+        found: Answers<Reads>,
+      ): Promise<z.input<Answer> | Response>
+    },
+  ): Route {
+    const rate = declaration.method === 'get' ? 'read' : 'write'
+    return { status: 200, tag, rate, ...declaration } as Route
+  }
 
 /** Presents the result of an idempotent write; sets `idempotent-replay` when the response was stored. */
 export function presentIdempotent<Stored, Answer extends object>(

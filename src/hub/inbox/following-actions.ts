@@ -4,7 +4,7 @@ import type { Actor } from '../contract/hub'
 import type { ActionContext } from '../database/action-context'
 import { recordAdminAction } from '../database/admin-log-queries'
 import { actorReader } from '../viewers/reader'
-import { endFollowing, type FollowingTarget, selectFollowingTarget } from './following-queries'
+import { endFollowing, type FollowingTarget, selectFollowingTarget } from './queries'
 
 /** Errors of following, as users read them. */
 const followingErrors = {

@@ -1,12 +1,14 @@
 import * as z from 'zod'
 import { batch } from '../../shared/db/batch'
 import { presentTime, timeAnswer } from '../http/answers'
-import { type Route, route } from '../http/route'
+import { type Route, routesOf } from '../http/route'
 import { type OwnMail, selectOwnMail } from '../mail/queries'
 import { channels } from '../schema/inbox'
 import { saveNotificationSettings } from './notification-actions'
 import { type StoredSettings, selectOwnSettings } from './notification-queries'
 import { defaultSettings, formatMinute, notificationInput } from './notification-settings'
+
+const route = routesOf('inbox')
 
 const channelsAnswer = z.array(z.enum(channels))
 
@@ -65,9 +67,7 @@ export const notificationRoutes: Route[] = [
     method: 'get',
     path: '/settings/notifications',
     summary: 'Returns how you are notified: the channels of each kind, and your mail address',
-    tag: 'inbox',
     access: 'own',
-    rate: 'read',
     answer: z.object({ notifications: settingsAnswer }),
     handle: async ({ context, credential, read }) => {
       const now = context.clock.now()
@@ -83,9 +83,7 @@ export const notificationRoutes: Route[] = [
     method: 'patch',
     path: '/settings/notifications',
     summary: 'Changes how you are notified; what is left out stays',
-    tag: 'inbox',
     access: 'write',
-    rate: 'write',
     body: notificationInput,
     answer: z.object({ notifications: settingsAnswer }),
     handle: async ({ context, actor, body, credential }) => {

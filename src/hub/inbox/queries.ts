@@ -12,9 +12,17 @@ import {
   type Statement,
   write,
 } from '../../shared/db/statement'
+import { bare, insertSelect } from '../../shared/db/write-sql'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
 import type { Question, QuestionProgress } from '../contract/hub'
-import { optionalPersonSql } from '../rules/people-sql'
+import {
+  followsSql,
+  isRequesterInThreadSql,
+  isThreadAuthorSql,
+  mayEndSql,
+  moderatesThreadSql,
+} from '../rules/follow-sql'
+import { optionalPersonSql, personSql } from '../rules/people-sql'
 import { canAccountReadSql, canReadPostSql, canReadSql, readersSql } from '../rules/readable-sql'
 import { unreadableRefusal, withdrawnRefusal } from '../rules/reply-limits'
 import { limitFieldsIn } from '../rules/reply-limits-sql'
@@ -36,7 +44,7 @@ import { activations } from '../schema/activations'
 import { approvals } from '../schema/approvals'
 import { agents } from '../schema/definitions'
 import { conversationMembers, directMessages } from '../schema/dms'
-import { inboxItems } from '../schema/inbox'
+import { endedFollowings, inboxItems } from '../schema/inbox'
 import { comments, mentions, posts } from '../schema/posts'
 import { isAccountDisabledSql, isStoppedAccountSql } from '../viewers/ban-sql'
 import {
@@ -62,6 +70,16 @@ const m = alias(comments, 'm')
 const requested = alias(approvals, 'requested')
 
 const claimed = alias(inboxItems, 'claimed')
+const a = alias(accounts, 'a')
+const asked = alias(directMessages, 'asked')
+const d = alias(directMessages, 'd')
+const g = alias(agents, 'g')
+const k = alias(mentions, 'k')
+const n = alias(conversationMembers, 'n')
+const r = alias(comments, 'r')
+const x = alias(activations, 'x')
+const b = alias(accounts, 'b')
+const c = alias(comments, 'c')
 
 /** Whether a moderator removed the post or comment that an item is about. */
 const isRemovedSql = sql`(${p.removalId} IS NOT NULL
@@ -247,22 +265,6 @@ export const markPostItemsRead = (
   postId: string,
 ): Statement<void> => markRead(accountId, now, sql`${inboxItems.postId} = ${postId}`)
 
-const a = alias(accounts, 'a')
-
-const asked = alias(directMessages, 'asked')
-
-const d = alias(directMessages, 'd')
-
-const g = alias(agents, 'g')
-
-const k = alias(mentions, 'k')
-
-const n = alias(conversationMembers, 'n')
-
-const r = alias(comments, 'r')
-
-const x = alias(activations, 'x')
-
 /** The account that was asked, `a`, what its inbox item `i` says, and the run `x` that took the item. */
 const fieldsOf = (answerId: SQLWrapper, content: SQLWrapper) => ({
   id: a.id,
@@ -368,10 +370,6 @@ export interface MentionedNames {
 }
 
 type Values = Params<Omit<MentionedNames, 'names'> & { names: string }>
-
-const b = alias(accounts, 'b')
-
-const c = alias(comments, 'c')
 
 /** The text: `author_id`, `at`, `community_id`. */
 const textSql = ({ postId, commentId, reader }: Values): SQL => sql`
@@ -499,3 +497,91 @@ function findReason({ name, state, outcome, refusal, isHosted, isTask }: AnswerR
   if (state === 'done') return `The run of ${name} ended without an answer: ${outcome}`
   return isHosted && !isTask ? `${name} does not answer here` : null
 }
+
+const followingFields = {
+  agentId: a.id,
+  agentName: a.name,
+  /** Its newest answer in the thread. */
+  answerId: sql<CommentId>`t.reply_comment_id`,
+  /** Whether the viewer may end it. */
+  mayEnd: flag(
+    mayEndSql(sql`(SELECT ${viewer.id} FROM ${viewer})`, { post: sql`t.post_id`, agent: a.id }),
+  ),
+}
+
+/** An agent that follows a thread: people reach it there without its name. */
+export type FollowingRow = RowOf<typeof followingFields>
+
+const preparedFollowing = prepare((v: Params<ViewerValues & { postId: string; reader: Reader }>) =>
+  manySql(
+    followingFields,
+    sql`FROM (SELECT ${x.postId}, ${x.agentId} AS agent_id, ${x.replyCommentId}, max(${x.startedAt})
+        FROM ${activations} ${x} WHERE ${x.postId} = ${v.postId} AND ${x.replyCommentId} IS NOT NULL
+        GROUP BY ${x.agentId}) t
+      CROSS JOIN ${accounts} ${a} ON ${a.id} = t.agent_id
+      WHERE ${followsSql({ post: v.postId, agent: a.id, now: v.now }, sql`''`)}
+        AND ${canReadPostSql(v.postId, v.reader)}
+      ORDER BY ${a.name} LIMIT 20`,
+    viewerCte(v),
+  ),
+)
+
+/** Selects the agents that follow a thread, with whether the viewer may end it. */
+export const selectFollowing = (
+  credential: Credential | null,
+  now: number,
+  postId: string,
+): Statement<FollowingRow[]> =>
+  preparedFollowing({
+    ...viewerValues(credential, now),
+    postId,
+    reader: requestReader(credential, now),
+  })
+
+interface TargetQuery {
+  postId: string
+  agentName: string
+  accountId: AccountId
+  reader: Reader
+}
+
+const targetFields = (v: Params<TargetQuery>) => ({
+  postId: p.id,
+  agentId: a.id,
+  agent: personSql(a),
+  /** Whether the account wrote the post or asked the agent there. */
+  isOwn: flag(sql`(${isThreadAuthorSql(v.accountId, p.id)}
+    OR ${isRequesterInThreadSql(v.accountId, { post: p.id, agent: a.id })})`),
+  isModerator: flag(moderatesThreadSql(v.accountId, p.id)),
+})
+
+/** An agent in a thread, with what an account may change there. */
+export type FollowingTarget = RowOf<ReturnType<typeof targetFields>>
+
+/** Selects a thread that the reader reads, and an agent of this hub. */
+export const selectFollowingTarget: (query: TargetQuery) => Statement<FollowingTarget | undefined> =
+  prepare((v: Params<TargetQuery>) =>
+    oneSql(
+      targetFields(v),
+      sql`FROM ${posts} ${p} CROSS JOIN ${accounts} ${a} ON ${a.name} = ${v.agentName}
+        JOIN ${agents} ${g} ON ${g.accountId} = ${a.id}
+        WHERE ${p.id} = ${v.postId} AND ${p.deletedAt} IS NULL AND ${canReadSql(p.communityId, v.reader)}`,
+    ),
+  )
+
+/** Ends that an agent follows a thread, until somebody mentions it there again. */
+export const endFollowing: (of: {
+  postId: PostId
+  agentId: AccountId
+  endedAt: number
+}) => Statement<void> = prepare(
+  (v: Params<{ postId: PostId; agentId: AccountId; endedAt: number }>) =>
+    write(
+      insertSelect(
+        endedFollowings,
+        { postId: v.postId, agentId: v.agentId, endedAt: v.endedAt },
+        sql`WHERE true ON CONFLICT (${bare(endedFollowings.postId)}, ${bare(endedFollowings.agentId)})
+          DO UPDATE SET ${bare(endedFollowings.endedAt)} = excluded.${bare(endedFollowings.endedAt)}`,
+      ),
+    ),
+)

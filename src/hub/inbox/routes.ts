@@ -6,8 +6,8 @@ import type { AccountId, CommentId, ConversationId, PostId } from '../../shared/
 import { knownFields } from '../../shared/known-fields'
 import type { Question } from '../contract/hub'
 import { runOnce } from '../database/run-once'
-import { countAnswer, pageFields, presenterOf, timeAnswer } from '../http/answers'
-import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import { countAnswer, pageFields, pageParameters, presenterOf, timeAnswer } from '../http/answers'
+import { type Call, presentIdempotent, type Route, routesOf } from '../http/route'
 import { personAnswer, presentPerson } from '../rules/people'
 import { inboxItems } from '../schema/inbox'
 import { stopFollowing } from './following-actions'
@@ -23,13 +23,13 @@ import {
   toQuestionProgress,
 } from './queries'
 
+const route = routesOf('inbox')
+
 /** Errors of the inbox, as users read them. */
 const inboxErrors = {
   nobodyAsked: () =>
     notFound('question', 'It must be your own, and mention an account that exists.'),
 }
-
-const tag = 'inbox'
 
 const waitSecondsMax = 30
 
@@ -55,8 +55,7 @@ const presentItem = presenterOf(itemAnswer).from<InboxRow>({
 
 const listQuery = z.object({
   unread: z.stringbool().default(false),
-  limit: z.coerce.number().int().min(1).max(100).default(25),
-  cursor: z.string().max(500).optional(),
+  ...pageParameters(100, 25),
   wait: z.coerce
     .number()
     .int()
@@ -131,9 +130,7 @@ const readRoute = route({
   method: 'post',
   path: '/inbox/read',
   summary: 'Marks items of your inbox as read: some, those of a post, or all',
-  tag,
   access: 'write',
-  rate: 'write',
   allowsMuted: true,
   body: readInput,
   answer: z.object({}),
@@ -195,7 +192,6 @@ const answersRoute = route({
   summary: 'Returns how far the answer to your question is: a post, comment or message of yours',
   tag: 'ask',
   access: 'own',
-  rate: 'read',
   query: answersQuery,
   answer: progressAnswer,
   handle: async ({ query, reader, read }) => {
@@ -212,9 +208,7 @@ export const inboxRoutes: Route[] = [
     method: 'get',
     path: '/inbox',
     summary: 'Lists your inbox, newest first',
-    tag,
     access: 'own',
-    rate: 'read',
     query: listQuery,
     answer: listAnswer,
     handle: listItems,
@@ -223,9 +217,7 @@ export const inboxRoutes: Route[] = [
     method: 'get',
     path: '/inbox/count',
     summary: 'Counts the unread items of your inbox',
-    tag,
     access: 'own',
-    rate: 'read',
     answer: z.object({ unread_count: countAnswer }),
     handle: async ({ context, credential, read }) => {
       const { answers } = await read({ unread: countOwnUnread(credential, context.clock.now()) })
@@ -243,7 +235,6 @@ export const followingRoutes: Route[] = [
       'Ends that an agent follows a thread, until somebody mentions it there (who asked it, the author of the post, moderators)',
     tag: 'ask',
     access: 'write',
-    rate: 'write',
     answer: z.object({ post_id: z.string(), agent: personAnswer, is_following: z.literal(false) }),
     handle: async (call) => {
       const of = { postId: call.param('id'), agentName: call.param('agent') }

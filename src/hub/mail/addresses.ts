@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { mailLimits } from '../../shared/config'
 
 /** A mail address in the two forms that are stored. */
-export interface MailAddress {
+interface MailAddress {
   /** As mail is sent to it; its domain in ASCII. */
   address: string
   /** In lower case, to compare. */

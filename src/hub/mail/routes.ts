@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { countAnswer } from '../http/answers'
-import { type Route, route } from '../http/route'
+import { type Route, routesOf } from '../http/route'
 import { takeBounces } from './bounce-actions'
+
+const route = routesOf('hub')
 
 export const mailRoutes: Route[] = [
   route({
@@ -9,9 +11,7 @@ export const mailRoutes: Route[] = [
     path: '/mail/bounces',
     summary:
       'Takes a report of Postmark or Resend that mail to an address bounced or was called spam',
-    tag: 'hub',
     access: 'open',
-    rate: 'write',
     takesDelivery: true,
     answer: z.object({
       stopped: countAnswer.describe('Reported addresses that are sent nothing any more.'),

@@ -156,7 +156,7 @@ export const replacePicture = (owner: PictureOwner, mediaId: string): Statement<
 ]
 
 /** A text that shows images. */
-export interface ShowingText {
+interface ShowingText {
   id: string
   kind: TextKind
   authorId: AccountId

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { media } from '../../shared/config'
 import { formatBytes } from '../../shared/format'
 import { avatarCaching, fileCaching } from '../http/prepare-request'
-import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import { type Call, presentIdempotent, type Route, routesOf } from '../http/route'
 import {
   mediaErrors,
   presentUploaded,
@@ -12,6 +12,8 @@ import {
   uploadReduced,
 } from './actions'
 import { selectAvatar, selectReadable } from './queries'
+
+const route = routesOf('read')
 
 const mediaAnswer = z
   .object({
@@ -42,7 +44,6 @@ export const mediaRoutes: Route[] = [
       'Uploads an image (PNG, JPEG, WebP or GIF) as the body, without its metadata; only you see it until a text of yours shows it',
     tag: 'write',
     access: 'write',
-    rate: 'write',
     status: 201,
     takesImage: true,
     query: uploadQuery,
@@ -89,9 +90,7 @@ export const mediaFileRoutes: Route[] = [
     method: 'get',
     path: '/:id',
     summary: 'Returns an image to its uploader, and to those who read a text that shows it',
-    tag: 'read',
     access: 'read',
-    rate: 'read',
     isBare: true,
     answer: z.object({}),
     handle: async (call) => {
@@ -104,9 +103,7 @@ export const mediaFileRoutes: Route[] = [
     method: 'get',
     path: '/avatars/:id',
     summary: 'Returns the picture of an account',
-    tag: 'read',
     access: 'read',
-    rate: 'read',
     isBare: true,
     answer: z.object({}),
     handle: async (call) => {

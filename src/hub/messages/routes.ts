@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { decodeKeyset, splitPage, toPageFields } from '../../shared/cursor'
 import { knownFields } from '../../shared/known-fields'
-import { countAnswer, pageFields } from '../http/answers'
-import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import { countAnswer, pageFields, pageParameters } from '../http/answers'
+import { type Call, presentIdempotent, type Route, routesOf } from '../http/route'
 import {
   conversationReads,
   type Decision,
@@ -35,16 +35,10 @@ import {
   selectUnreadCounts,
 } from './queries'
 
-const tag = 'inbox'
+const route = routesOf('inbox')
 
 const pageQuery = z.object({
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(limits.directMessage.pageMax)
-    .default(limits.directMessage.pageDefault),
-  cursor: z.string().max(500).optional(),
+  ...pageParameters(limits.directMessage.pageMax, limits.directMessage.pageDefault),
 })
 type PageCall = Call<z.output<typeof pageQuery>, undefined>
 
@@ -84,9 +78,7 @@ const conversationRoute = route({
   method: 'get',
   path: '/conversations/:id/messages',
   summary: 'Lists the messages of one of your conversations, oldest first, and marks it as read',
-  tag,
   access: 'own',
-  rate: 'read',
   query: pageQuery,
   answer: conversationPageAnswer,
   handle: async ({ context, credential, list, param, query, read }) => {
@@ -123,9 +115,7 @@ const decideRoute = (
     method,
     path: `/conversations/${path}`,
     summary,
-    tag,
     access: 'write',
-    rate: 'write',
     body: decision === 'reject' ? rejection : undefined,
     answer: z.object({ conversation: z.object(statusFields) }),
     reads: ({ param, reader }) => conversationReads(param('id'), reader),
@@ -145,9 +135,7 @@ export const dmRoutes: Route[] = [
     path: '/conversations',
     summary:
       'Sends a message to an account; the first one is a request that they approve, unless both are members or they are an agent of this hub',
-    tag,
     access: 'write',
-    rate: 'write',
     status: 201,
     body: firstMessageInput,
     answer: sentAnswer,
@@ -162,9 +150,7 @@ export const dmRoutes: Route[] = [
     method: 'get',
     path: '/conversations/requests',
     summary: 'Lists message requests to you',
-    tag,
     access: 'own',
-    rate: 'read',
     query: pageQuery,
     answer: z.object({ requests: z.array(requestAnswer), ...pageFields }),
     handle: async (call) => {
@@ -176,9 +162,7 @@ export const dmRoutes: Route[] = [
     method: 'get',
     path: '/conversations',
     summary: 'Lists your conversations, most recent first',
-    tag,
     access: 'own',
-    rate: 'read',
     query: pageQuery,
     answer: conversationListAnswer,
     handle: async (call) => {
@@ -195,9 +179,7 @@ export const dmRoutes: Route[] = [
     method: 'post',
     path: '/conversations/:id/messages',
     summary: 'Sends a message in a conversation; a hosted agent answers in it',
-    tag,
     access: 'write',
-    rate: 'write',
     status: 201,
     body: messageInput,
     answer: sentAnswer,

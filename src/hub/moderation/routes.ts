@@ -2,9 +2,16 @@ import * as z from 'zod'
 import { moderationLimits } from '../../shared/config'
 import { decodeKeyset, type Keyset, splitPage, toPageFields } from '../../shared/cursor'
 import { selectCommunity } from '../communities/queries'
-import { countAnswer, pageFields, presenterOf, presentTime, timeAnswer } from '../http/answers'
+import {
+  countAnswer,
+  pageFields,
+  pageParameters,
+  presenterOf,
+  presentTime,
+  timeAnswer,
+} from '../http/answers'
 import { requireAdmin } from '../http/authenticate'
-import { presentIdempotent, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
 import { placeAnswer } from '../rules/places'
 import { bans } from '../schema/communities'
@@ -53,6 +60,8 @@ import {
 } from './queue-queries'
 import { changeHubLimits, hubLimitsInput, liftLimits, presentLimits } from './reply-limit-actions'
 import { selectHubLimits } from './reply-limit-queries'
+
+const route = routesOf('communities')
 
 const actionAnswer = z
   .object({
@@ -172,13 +181,7 @@ const presentAppealedBan = presenterOf(appealedBanAnswer).from<AppealedBanRow>(o
 
 /** Query parameters of every list of moderation. */
 const pageQuery = z.object({
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(moderationLimits.pageMax)
-    .default(moderationLimits.pageMax),
-  cursor: z.string().max(500).optional(),
+  ...pageParameters(moderationLimits.pageMax, moderationLimits.pageMax),
 })
 
 /** A call of a list of moderation. */
@@ -201,7 +204,6 @@ const presentPage = <Row>(rows: Row[], { list, query }: ListCall, toKey: (row: R
 
 const keyOf = (row: { createdAt: number; id: string }): Keyset => [row.createdAt, row.id]
 
-const tag = 'communities'
 const answer = z.object({ action: actionAnswer })
 
 /** What moderators did in one community, and whom they keep from writing there. */
@@ -210,9 +212,7 @@ const communityModerationRoutes: Route[] = [
     method: 'get',
     path: '/communities/:name/moderation',
     summary: 'Lists what moderators did in a community, newest first',
-    tag,
     access: 'read',
-    rate: 'read',
     query: pageQuery,
     answer: z.object({ actions: z.array(actionAnswer), ...pageFields }),
     handle: async ({ list, query, param, reader, read }) => {
@@ -231,9 +231,7 @@ const communityModerationRoutes: Route[] = [
     method: 'get',
     path: '/communities/:name/bans',
     summary: 'Lists the mutes and bans that hold in a community, newest first (moderator)',
-    tag,
     access: 'own',
-    rate: 'read',
     query: pageQuery,
     answer: z.object({ bans: z.array(banAnswer), ...pageFields }),
     handle: async ({ list, query, param, credential, context, reader, read }) => {
@@ -255,9 +253,7 @@ const communityModerationRoutes: Route[] = [
     method: 'post',
     path: '/communities/:name/bans',
     summary: 'Mutes or bans an account in a community (moderator)',
-    tag,
     access: 'write',
-    rate: 'write',
     status: 201,
     body: banInput,
     answer,
@@ -270,9 +266,7 @@ const communityModerationRoutes: Route[] = [
     method: 'post',
     path: '/communities/:name/bans/:id/lift',
     summary: 'Lifts a mute or a ban (moderator)',
-    tag,
     access: 'write',
-    rate: 'write',
     body: reasonInput,
     answer,
     handle: async (call) => {
@@ -288,9 +282,7 @@ const contentRoute = (kind: ContentRef['kind'], action: ContentAction, summary: 
     method: 'post',
     path: `/${kind}s/:id/${action}`,
     summary: `${summary} (moderator)`,
-    tag,
     access: 'write',
-    rate: 'write',
     body: reasonInput,
     answer,
     handle: async (call) => {
@@ -305,9 +297,7 @@ const reportRoute = (kind: ContentRef['kind']): Route =>
     method: 'post',
     path: `/${kind}s/:id/report`,
     summary: `Reports a ${kind} to the moderators of its community`,
-    tag,
     access: 'write',
-    rate: 'write',
     status: 201,
     body: reasonInput,
     answer: z.object({ report: reportAnswer }),
@@ -323,9 +313,7 @@ const queueRoutes: Route[] = [
     method: 'get',
     path: '/moderation/queue',
     summary: 'Lists reports and appeals of the communities that you moderate, oldest first',
-    tag,
     access: 'own',
-    rate: 'read',
     query: pageQuery,
     answer: z.object({
       reported: z.array(caseAnswer),
@@ -352,9 +340,7 @@ const queueRoutes: Route[] = [
     method: 'get',
     path: '/reports',
     summary: 'Lists the reports that you made, with their outcomes',
-    tag,
     access: 'own',
-    rate: 'read',
     query: pageQuery,
     answer: z.object({ reports: z.array(reportAnswer), ...pageFields }),
     handle: async ({ list, query, credential, context, read }) => {
@@ -370,9 +356,7 @@ const queueRoutes: Route[] = [
     method: 'post',
     path: '/reports/:id/dismiss',
     summary: 'Closes the open reports of a post or comment without an action (moderator)',
-    tag,
     access: 'write',
-    rate: 'write',
     body: reasonInput,
     answer: z.object({ report: reportAnswer }),
     handle: async ({ context, actor, param, body }) => {
@@ -387,9 +371,7 @@ const appealRoutes: Route[] = [
     method: 'get',
     path: '/appeals',
     summary: 'Lists what moderators did to your posts, comments and account, with your appeals',
-    tag,
     access: 'own',
-    rate: 'read',
     query: pageQuery,
     answer: z.object({ actions: z.array(actionAnswer), ...pageFields }),
     handle: async ({ list, query, credential, context, read }) => {
@@ -405,9 +387,7 @@ const appealRoutes: Route[] = [
     method: 'post',
     path: '/appeals',
     summary: 'Appeals an action about you, once',
-    tag,
     access: 'write',
-    rate: 'write',
     allowsMuted: true,
     status: 201,
     body: appealInput,
@@ -421,9 +401,7 @@ const appealRoutes: Route[] = [
     method: 'post',
     path: '/appeals/:id/decide',
     summary: 'Decides the appeal of an action: it stays or is reversed (moderator)',
-    tag,
     access: 'write',
-    rate: 'write',
     body: decisionInput,
     answer,
     handle: async (call) => {
@@ -459,9 +437,7 @@ export const banAppealRoutes: Route[] = [
     path: '/bans',
     summary:
       'Lists the bans and mutes of the whole hub that hold for you, also while you are banned',
-    tag,
     access: 'own',
-    rate: 'read',
     allowsBanned: true,
     answer: z.object({ bans: z.array(hubBanAnswer) }),
     handle: async ({ credential, context, read }) => {
@@ -473,10 +449,8 @@ export const banAppealRoutes: Route[] = [
     method: 'get',
     path: '/bans/appeals',
     summary: 'Lists open appeals of bans and mutes of the whole hub, oldest first (admin)',
-    tag,
     // The rows are read together with the viewer, in one round trip.
     access: 'own',
-    rate: 'read',
     query: pageQuery,
     answer: z.object({ bans: z.array(appealedBanAnswer), ...pageFields }),
     handle: async ({ credential, context, list, query, read }) => {
@@ -497,9 +471,7 @@ export const banAppealRoutes: Route[] = [
     method: 'post',
     path: '/bans/:id/appeal',
     summary: 'Appeals a ban or a mute of the whole hub, once',
-    tag,
     access: 'write',
-    rate: 'write',
     allowsMuted: true,
     allowsBanned: true,
     status: 201,
@@ -515,9 +487,7 @@ export const banAppealRoutes: Route[] = [
     path: '/bans/:id/decide',
     summary:
       'Decides the appeal of a ban or a mute of the whole hub: it stays or is lifted (admin)',
-    tag,
     access: 'admin',
-    rate: 'write',
     body: decisionInput,
     answer: appealAnswerBody,
     handle: async (call) => {
@@ -535,7 +505,6 @@ export const liftedLimitRoutes: Route[] = [
       'Lifts the limits between agents in a thread once: agents that a limit stopped continue (people only)',
     tag: 'ask',
     access: 'write',
-    rate: 'write',
     status: 201,
     answer: z.object({ post_id: z.string(), woken: z.array(personAnswer) }),
     handle: async (call) => {
@@ -545,7 +514,6 @@ export const liftedLimitRoutes: Route[] = [
   }),
 ]
 
-const hubTag = 'hub'
 const replyLimitsAnswer = z.object({ reply_limits: hubLimitsInput })
 
 export const replyLimitRoutes: Route[] = [
@@ -553,9 +521,8 @@ export const replyLimitRoutes: Route[] = [
     method: 'get',
     path: '/system/reply-limits',
     summary: 'Returns the limits between agents of the hub; communities can have their own',
-    tag: hubTag,
+    tag: 'hub',
     access: 'read',
-    rate: 'read',
     answer: replyLimitsAnswer,
     handle: async ({ read }) => {
       const { answers } = await read({ limits: selectHubLimits() })
@@ -566,9 +533,8 @@ export const replyLimitRoutes: Route[] = [
     method: 'put',
     path: '/system/reply-limits',
     summary: 'Sets the limits between agents of the hub (admin)',
-    tag: hubTag,
+    tag: 'hub',
     access: 'admin',
-    rate: 'write',
     body: hubLimitsInput,
     answer: replyLimitsAnswer,
     handle: async (call) => ({

@@ -3,7 +3,7 @@ import { decodeKeyset, splitPage, toPageFields, toTimeKey } from '../../shared/c
 import { notFound } from '../../shared/errors'
 import { countAnswer, pageFields, presenterOf, timeAnswer } from '../http/answers'
 import { requireAdmin } from '../http/authenticate'
-import { type Route, route } from '../http/route'
+import { type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
 import { activations } from '../schema/activations'
 import { selectFiles } from './archive-queries'
@@ -17,7 +17,7 @@ import {
 } from './audit-queries'
 import { adminLogFilter, archivedFile, auditFilter, logPage, readCallContents } from './audit-view'
 
-const tag = 'tools'
+const route = routesOf('tools')
 
 const entryAnswer = z
   .object({
@@ -72,9 +72,7 @@ export const auditRoutes: Route[] = [
     path: '/audit',
     summary:
       'Lists tool calls, newest first, with account, tool, grant, decision and outcome; admins see all, others their own and those of their agents',
-    tag,
     access: 'own',
-    rate: 'read',
     query: auditFilter.extend({ ...logPage, archived: archivedFile }),
     answer: z.object({
       entries: z.array(entryAnswer),
@@ -111,9 +109,7 @@ export const auditRoutes: Route[] = [
     method: 'get',
     path: '/audit/:id',
     summary: 'Returns one tool call with its arguments and its result, if they are still stored',
-    tag,
     access: 'own',
-    rate: 'read',
     query: z.object({ archived: archivedFile }),
     answer: z.object({ entry: entryDetailAnswer }),
     handle: async ({ context, credential, param, query, read }) => {
@@ -160,7 +156,6 @@ export const adminLogRoutes: Route[] = [
     tag: 'people',
     // The rows are read together with the viewer, in one round trip.
     access: 'own',
-    rate: 'read',
     query: adminLogFilter.extend(logPage),
     answer: z.object({ entries: z.array(adminEntryAnswer), ...pageFields }),
     handle: async ({ context: { clock }, credential, list, query, read }) => {

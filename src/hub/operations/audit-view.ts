@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { audit } from '../../shared/config'
 import { AppError, type ErrorDetail, notFound } from '../../shared/errors'
 import type { ActionContext } from '../database/action-context'
+import { pageParameters } from '../http/answers'
 import { isClosedToAdmin, isOfOthersAccount, readTrace, type TraceViewer } from '../rules/traces'
 import { archiveName, openStoredTrace } from './archive-view'
 import type { AuditDetail } from './audit-queries'
@@ -45,8 +46,7 @@ const time = z
 
 /** Query parameters of one page of a log in the API. */
 export const logPage = {
-  limit: z.coerce.number().int().min(1).max(audit.pageMax).default(audit.pageDefault),
-  cursor: z.string().max(500).optional(),
+  ...pageParameters(audit.pageMax, audit.pageDefault),
 }
 
 /** The times of a log's entries; `until` is exclusive. */

@@ -5,7 +5,7 @@ import type { AccountId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
 import type { ActionContext } from '../database/action-context'
 import { countAnswer, presentTime, timeAnswer } from '../http/answers'
-import { type Call, type Route, route } from '../http/route'
+import { type Call, type Route, routesOf } from '../http/route'
 import {
   backupErrors,
   beginBackup,
@@ -37,18 +37,17 @@ import {
   valueInput,
 } from './backup-tables'
 
-const common = { tag: 'hub', access: 'admin' } as const
+const route = routesOf('hub')
 
 const restore = z.string().min(1).max(100).describe('The id of the restore.')
 const place = knownFields({ table: z.enum(indexedTables), after: z.int().min(0) })
 
 const beginRestoreRoute = route({
-  ...common,
   method: 'post',
   path: '/restore',
   summary:
     'Begins a restore into an empty hub, which takes no other write until it is complete (admin key)',
-  rate: 'write',
+  access: 'admin',
   body: knownFields({
     restore: restore.nullish().describe('The id of a restore that is not ready yet.'),
     migrations: z.array(z.string().max(200)).max(10_000),
@@ -68,10 +67,10 @@ const beginRestoreRoute = route({
 })
 
 const restoreRows = route({
-  ...common,
   method: 'put',
   path: '/restore/rows',
   summary: 'Writes rows of a table; can be repeated (admin key)',
+  access: 'admin',
   rate: 'upload',
   body: knownFields({
     restore,
@@ -91,10 +90,10 @@ const restoreRows = route({
 })
 
 const restoreObjects = route({
-  ...common,
   method: 'put',
   path: '/restore/objects',
   summary: 'Writes what agents remember; can be repeated (admin key)',
+  access: 'admin',
   rate: 'upload',
   body: knownFields({
     restore,
@@ -114,10 +113,10 @@ const restoreObjects = route({
 })
 
 const restoreFiles = route({
-  ...common,
   method: 'put',
   path: '/restore/files',
   summary: 'Writes definitions, files of agents and long results; can be repeated (admin key)',
+  access: 'admin',
   rate: 'upload',
   body: knownFields({ restore, files: z.array(fileInput).max(1_000) }),
   answer: z.object({ written: countAnswer }),
@@ -132,10 +131,10 @@ const restoreFiles = route({
 })
 
 const complete = route({
-  ...common,
   method: 'post',
   path: '/restore/complete',
   summary: 'Indexes restored rows for search, and opens the hub; repeat it with `next` (admin key)',
+  access: 'admin',
   rate: 'upload',
   body: knownFields({ restore, next: place.nullish() }),
   answer: z.object({ next: place.nullable().describe('Null: the hub is open.') }),
@@ -171,8 +170,6 @@ const withAdminKey = (route: Route): Route => ({
     throw backupErrors.adminKeyOnly()
   },
 })
-
-const tag = 'hub'
 
 /** Of a page of rows; a longer row is a page of its own. */
 const pageLimits = { rows: 2_000, chars: 1_000_000 }
@@ -213,9 +210,7 @@ const status = route({
   method: 'get',
   path: '/backup',
   summary: 'Returns the backup that is being written, or the restore that has not finished (admin)',
-  tag,
   access: 'admin',
-  rate: 'read',
   answer: z.object({
     transfer: z
       .object({
@@ -240,9 +235,7 @@ const begin = route({
   path: '/backup',
   summary:
     'Begins a backup: nothing else writes to the database until it is released, while reading goes on (admin key)',
-  tag,
   access: 'admin',
-  rate: 'write',
   body: knownFields({
     backup: z
       .string()
@@ -279,9 +272,7 @@ const release = route({
   method: 'delete',
   path: '/backup/:id',
   summary: 'Ends the hold of a backup; repeat it until none of its guards are left (admin key)',
-  tag,
   access: 'admin',
-  rate: 'write',
   answer: z.object({ guards_left: countAnswer }),
   handle: async (call) => ({
     guards_left: await releaseBackup(call.context, call.viewer().id, call.param('id')),
@@ -294,9 +285,7 @@ const finish = route({
   method: 'post',
   path: '/backup/finish',
   summary: 'Records that a backup was written, and how much is in it; can be repeated (admin key)',
-  tag,
   access: 'admin',
-  rate: 'write',
   body: knownFields({
     backup: z.string().min(1).max(100).describe('The id of the backup.'),
     rows: countInput,
@@ -316,10 +305,8 @@ const rows = route({
   path: '/backup/rows',
   summary:
     'Returns rows of a table in the order of its key, as they were when the hold began (admin key)',
-  tag,
   // The rows are read together with the viewer, in one round trip.
   access: 'own',
-  rate: 'read',
   query: transferQuery.extend({ table: z.string().min(1).max(100), after: afterKey }),
   answer: z.object({ rows: z.array(z.array(value)), next_after: nextAnswer }),
   handle: async ({ context, query, read }) => {
@@ -348,9 +335,7 @@ const objects = route({
   method: 'get',
   path: '/backup/objects',
   summary: 'Returns what agents remember: the tables of their objects, by agent (admin key)',
-  tag,
   access: 'own',
-  rate: 'read',
   query: transferQuery.extend({ after: z.string().max(100).optional() }),
   answer: z.object({
     objects: z.array(z.object({ agent_id: z.string(), content: z.string() })),
@@ -390,9 +375,7 @@ const files = route({
   method: 'get',
   path: '/backup/files',
   summary: 'Returns definitions, files of agents and long results, by key (admin key)',
-  tag,
   access: 'admin',
-  rate: 'read',
   query: z.object({ after: fileKey.optional() }),
   answer: z.object({ files: z.array(fileShape), next_after: nextAnswer }),
   handle: async ({ context, query }) => {

@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import { importLimits } from '../../shared/config'
 import { countAnswer } from '../http/answers'
-import { type Route, route } from '../http/route'
+import { type Route, routesOf } from '../http/route'
 import { importArchive } from './import-actions'
+
+const route = routesOf('hub')
 
 const records = z.array(z.unknown()).max(importLimits.recordsMax)
 
@@ -50,7 +52,6 @@ export const importRoutes: Route[] = [
     path: '/import',
     summary:
       'Imports an archive of posts with their comments; importing it again adds nothing (admin)',
-    tag: 'hub',
     access: 'admin',
     rate: 'upload',
     query: importQuery,

@@ -9,7 +9,7 @@ import type { ActionContext } from '../database/action-context'
 import { readCredential, readWithViewer } from '../http/authenticate'
 import { declareEntry, type EntryRule } from '../http/guard-entry'
 import type { HubDeps, HubEnv } from '../http/hub-env'
-import { presentIdempotent, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { announceStop } from '../live/live-publisher'
 import {
   describeCounters,
@@ -27,6 +27,8 @@ import {
   selectTotals,
 } from './system-queries'
 
+const route = routesOf('hub')
+
 const pause = (path: string, isPaused: boolean): Route =>
   route({
     method: 'post',
@@ -34,7 +36,6 @@ const pause = (path: string, isPaused: boolean): Route =>
     summary: `${isPaused ? 'Pauses' : 'Resumes'} ${path.includes(':name') ? 'one agent' : 'all agents'}; takes effect before the next model call (admin)`,
     tag: path.includes(':name') ? 'agents' : 'hub',
     access: 'admin',
-    rate: 'write',
     answer: z.object({ is_paused: z.boolean() }),
     handle: async (call) => {
       const name = path.includes(':name') ? call.param('name') : null
@@ -53,9 +54,7 @@ export const systemRoutes: Route[] = [
     method: 'post',
     path: '/system/welcome',
     summary: 'Posts the welcome thread, if nothing was ever posted on this hub (admin)',
-    tag: 'hub',
     access: 'admin',
-    rate: 'write',
     answer: z.object({}),
     handle: async (call) => {
       await postWelcome(call.context)
@@ -67,9 +66,7 @@ export const systemRoutes: Route[] = [
     path: '/system/announce-stop',
     summary:
       'Closes all live connections with code 1001, before the hub stops; clients connect again (admin)',
-    tag: 'hub',
     access: 'admin',
-    rate: 'write',
     answer: z.object({}),
     handle: async (call) => {
       await run(call.context.db, recordStop(call.context, call.actor().accountId))

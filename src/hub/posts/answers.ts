@@ -2,7 +2,14 @@ import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { decodeCount, decodeKeyset, encodeCursor } from '../../shared/cursor'
 import type { Statement } from '../../shared/db/statement'
-import { countAnswer, offsetParameter, pageFields, presenterOf, timeAnswer } from '../http/answers'
+import {
+  countAnswer,
+  offsetParameter,
+  pageFields,
+  pageParameters,
+  presenterOf,
+  timeAnswer,
+} from '../http/answers'
 import { asOfField, assertByTime, assertPast, atParameter, presentAsOf } from '../rules/as-it-was'
 import { personAnswer, presentAuthor } from '../rules/people'
 import { placeAnswer } from '../rules/places'
@@ -69,8 +76,7 @@ export const presentPostPage = (page: PostPage, at?: number): z.input<typeof pos
 /** Query parameters of every list of posts. */
 export const postPageQuery = z.object({
   sort: z.enum(postSorts).optional(),
-  limit: z.coerce.number().int().min(1).max(limits.page.postsMax).default(limits.page.postsDefault),
-  cursor: z.string().max(500).optional(),
+  ...pageParameters(limits.page.postsMax, limits.page.postsDefault),
   offset: offsetParameter,
   at: atParameter,
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { toAuthor } from '../accounts/queries'
 import { deletedAnswer, notWokenFields } from '../http/answers'
-import { presentIdempotent, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { findNotWoken } from '../inbox/not-woken'
 import { communityName } from '../rules/places'
 import { viewerValues } from '../viewers/queries'
@@ -29,15 +29,13 @@ import {
 import { selectPost } from './queries'
 import { listVersions, selectPostVersions } from './version-queries'
 
-const tag = 'write'
+const route = routesOf('write')
 
 const createRoute = route({
   method: 'post',
   path: '/posts',
   summary: 'Creates a post in a community; mentioned accounts are notified',
-  tag,
   access: 'write',
-  rate: 'write',
   status: 201,
   body: postBody,
   answer: z.object({ post: postAnswer, ...notWokenFields }),
@@ -59,7 +57,6 @@ const listRoute = route({
   summary: 'Lists posts, optionally of one community or author',
   tag: 'read',
   access: 'read',
-  rate: 'read',
   query: postPageQuery.extend({
     community: communityName.optional(),
     author: z.string().min(1).max(100).optional().describe('Name of an account.'),
@@ -86,7 +83,6 @@ export const postRoutes: Route[] = [
     summary: 'Lists what a post says and said before each edit, newest first',
     tag: 'read',
     access: 'read',
-    rate: 'read',
     answer: z.object({ versions: z.array(versionAnswer) }),
     handle: async ({ reader, param, read }) => {
       const id = param('id')
@@ -102,9 +98,7 @@ export const postRoutes: Route[] = [
     method: 'patch',
     path: '/posts/:id',
     summary: 'Updates your post',
-    tag,
     access: 'write',
-    rate: 'write',
     body: postUpdate,
     answer: z.object({ post: postAnswer }),
     handle: async (call) => {
@@ -116,9 +110,7 @@ export const postRoutes: Route[] = [
     method: 'delete',
     path: '/posts/:id',
     summary: 'Deletes your post',
-    tag,
     access: 'write',
-    rate: 'write',
     answer: deletedAnswer,
     handle: async (call) => {
       const { id } = await removePost(call.context, call.actor(), call.param('id'))

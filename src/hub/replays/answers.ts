@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { outcomes } from '../../shared/errors'
-import { countAnswer, microusdAnswer, presentTime, timeAnswer } from '../http/answers'
+import { countAnswer, microusdAnswer, presenterOf, presentTime, timeAnswer } from '../http/answers'
 import { personAnswer } from '../rules/people'
 import { budgetScopes, budgets } from '../schema/budgets'
 import type { ReplayPromise, ReplayView, ViewedLane } from './actions'
@@ -115,56 +115,26 @@ export const promiseAnswer = z.object({
     .describe('Why it cannot start; empty when it can.'),
 })
 
-export const presentPaidBy = (paidBy: ReplayPromise['paidBy']): z.input<typeof paidByAnswer> =>
-  paidBy.map(({ leftMicrousd, leftTokens, endsAt, ...budget }) => ({
-    scope: budget.scope,
-    name: budget.name,
-    period: budget.period,
-    left_microusd: leftMicrousd,
-    left_tokens: leftTokens,
-    resets_at: presentTime(endsAt),
-  }))
-
-export const presentPromise = (promise: ReplayPromise): z.input<typeof promiseAnswer> => ({
-  lanes: promise.lanes,
-  cost_max_microusd: promise.costMaxMicrousd,
-  is_priced: promise.isPriced,
-  tokens_max: promise.tokensMax,
-  paid_by: presentPaidBy(promise.paidBy),
-  problems: promise.problems,
+const presentPayer = presenterOf(paidByAnswer.element).from<ReplayPromise['paidBy'][number]>({
+  resets_at: ({ endsAt }) => presentTime(endsAt),
 })
 
-export const presentSummary = (row: ReplayRow): z.input<typeof summaryAnswer> => ({
-  id: row.id,
-  activation_id: row.activationId,
-  status: row.status,
-  requested_by: row.requestedBy,
-  has_draft: row.hasDraft,
-  created_at: presentTime(row.createdAt),
+export const presentPaidBy = ({ paidBy }: Pick<ReplayPromise, 'paidBy'>) => paidBy.map(presentPayer)
+
+export const presentPromise = presenterOf(promiseAnswer).from<ReplayPromise>({
+  paid_by: presentPaidBy,
 })
 
-const presentLane = (lane: ViewedLane): z.input<typeof laneAnswer> => ({
-  lane: lane.lane,
-  sample: lane.sample,
-  status: lane.status,
-  outcome: lane.outcome,
-  error: lane.error && { code: lane.error.code, message: lane.error.message },
-  answer: lane.answer,
-  steps: lane.steps,
-  tokens: lane.tokens,
-  cost_microusd: lane.costMicrousd,
-  duration_ms: lane.durationMs,
-  incomplete: lane.incomplete,
-  notes: lane.notes,
-  is_reused: lane.isReused,
-  earlier_replay_id: lane.reusedFrom,
-  calls: lane.calls.map(({ wouldHave, isRepeated, isError, current, ...call }) => ({
-    ...call,
-    current: [...current],
-    is_error: isError,
-    is_repeated: isRepeated,
-    would_have: wouldHave,
-  })),
+export const presentSummary = presenterOf(summaryAnswer).from<ReplayRow>({})
+
+const presentCall = presenterOf(callAnswer).from<ViewedLane['calls'][number]>({
+  current: ({ current }) => [...current],
+})
+
+const presentLane = presenterOf(laneAnswer).from<ViewedLane>({
+  error: ({ error }) => error && { code: error.code, message: error.message },
+  earlier_replay_id: ({ reusedFrom }) => reusedFrom,
+  calls: ({ calls }) => calls.map(presentCall),
 })
 
 export const presentReplay = (view: ReplayView): z.input<typeof replayAnswer> => ({

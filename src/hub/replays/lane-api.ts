@@ -40,12 +40,12 @@ import {
   selectNextLanes,
   selectOrder,
   selectReusable,
+  selectRunningAmong,
   selectTrialToAdvance,
   storeRecord,
   toExtension,
 } from './lane-queries'
-import { selectObstacles } from './queries'
-import { stripNames } from './strip-names'
+import { type GoneLane, selectObstacles } from './queries'
 
 /**
  * Creates the hub's API for the objects that run lanes of replays.
@@ -305,5 +305,51 @@ export async function closeLane(
       charge: chargeLaneStatements({ activationId: id, usage, now }),
       end: endLostLane({ laneId: id, now, incomplete }),
     }),
+  )
+}
+
+/**
+ * Returns a text without what says who wrote it: names of an agent and of models, as they are or with other separators.
+ * Whoever compares answers must not know which is which.
+ */
+function stripNames(text: string, names: { agent: string[]; models: string[] }): string {
+  const stripped = names.models
+    .flatMap((model) => [model, model.slice(model.indexOf('/') + 1)])
+    .reduce((rest, name) => replaceName(rest, name, 'the model'), text)
+  return names.agent.reduce((rest, name) => replaceName(rest, name, 'the agent'), stripped)
+}
+
+/** Names of models differ in these: `claude-sonnet-5`, `Claude Sonnet 5`. */
+const separators = /[^\p{L}\p{N}]+/u
+
+function replaceName(text: string, name: string, by: string): string {
+  const parts = name.split(separators).filter((part) => part !== '')
+  // a single letter is no name that says anything
+  if (parts.join('').length < 2) return text
+  const pattern = `@?(?<![\\p{L}\\p{N}])${parts.join('[^\\p{L}\\p{N}]{1,3}')}(?![\\p{L}\\p{N}])`
+  return text.replace(new RegExp(pattern, 'giu'), by)
+}
+
+/** Ends those of the lanes that run, before they are deleted: what they have reserved counts as spent. */
+export async function endLanes(context: ActionContext, lanes: GoneLane[]): Promise<void> {
+  if (lanes.length === 0) return
+  const ids = JSON.stringify(lanes.map(({ id }) => id))
+  const running = await run(context.db, selectRunningAmong({ ids, now: context.clock.now() }))
+  for (const lane of running) await closeLane(context, lane, 'The replay was deleted.')
+}
+
+/** Deletes what the objects of lanes store. An object that cannot be reached has lost its lane, so nobody can read it. */
+export async function deleteLanes(
+  { agents, log }: Pick<ActionContext, 'agents' | 'log'>,
+  lanes: GoneLane[],
+): Promise<void> {
+  await Promise.all(
+    lanes.map(({ id }) =>
+      agents.replays
+        .deleteLane(id)
+        .catch((error: unknown) =>
+          log.error('failed to delete a lane of a replay', { lane: id, error }),
+        ),
+    ),
   )
 }

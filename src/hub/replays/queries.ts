@@ -147,7 +147,7 @@ export const selectPayingBudgets = prepare((v: Params<Payment>) => {
   )
 })
 
-export type NewReplay = Pick<
+type NewReplay = Pick<
   typeof replays.$inferSelect,
   'id' | 'activationId' | 'requestedBy' | 'draft' | 'baselineVersion' | 'createdAt'
 >

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { presentIdempotent, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { cancelReplay, listReplays, previewReplay, readReplay, startReplay } from './actions'
 import {
   presentPromise,
@@ -13,7 +13,7 @@ import {
 import { readCaller, toCaller } from './callers'
 import { replayInput } from './inputs'
 
-const tag = 'agents'
+const route = routesOf('agents')
 
 export const replayRoutes: Route[] = [
   route({
@@ -21,10 +21,8 @@ export const replayRoutes: Route[] = [
     path: '/activations/:id/replays',
     summary:
       'Replays a run with its definition and with a draft of another, for people who see its prompts. Nobody else sees anything of it, and it writes nothing. Cost comes from the budgets of whoever asks and from that of replays',
-    tag,
     access: 'write',
     status: 202,
-    rate: 'write',
     body: replayInput,
     answer: startedAnswer,
     handle: async (call) => {
@@ -38,9 +36,7 @@ export const replayRoutes: Route[] = [
     path: '/activations/:id/replays/preview',
     summary:
       'Returns what a replay would run, what it can cost at most, which budgets pay, and why it cannot start; it starts nothing',
-    tag,
     access: 'write',
-    rate: 'write',
     allowsMuted: true,
     body: replayInput,
     answer: z.object({ promise: promiseAnswer }),
@@ -53,9 +49,7 @@ export const replayRoutes: Route[] = [
     method: 'get',
     path: '/activations/:id/replays',
     summary: 'Lists the replays of a run, newest first, for people who see its prompts',
-    tag,
     access: 'own',
-    rate: 'read',
     answer: z.object({ replays: z.array(summaryAnswer) }),
     handle: async (call) => {
       const rows = await listReplays(call.context, await readCaller(call), call.param('id'))
@@ -67,9 +61,7 @@ export const replayRoutes: Route[] = [
     path: '/replays/:id',
     summary:
       'Returns a replay with its lanes, beside what happened, for people who see the prompts of its run',
-    tag,
     access: 'own',
-    rate: 'read',
     answer: z.object({ replay: replayAnswer }),
     handle: async (call) => ({
       replay: presentReplay(
@@ -81,9 +73,7 @@ export const replayRoutes: Route[] = [
     method: 'post',
     path: '/replays/:id/cancel',
     summary: 'Cancels a replay: its lanes end within their current model call',
-    tag,
     access: 'write',
-    rate: 'write',
     allowsMuted: true,
     answer: startedAnswer,
     handle: async (call) => {

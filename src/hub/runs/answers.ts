@@ -223,6 +223,22 @@ const presentCompaction = presenterOf(compactionAnswer).from<TraceView['compacti
   replaced_messages: ({ replaced }) => replaced,
 })
 
+type Park = TraceView['parks'][number]
+
+const presentDecision = presenterOf(parkAnswer.shape.decisions.element).from<
+  Park['decisions'][number]
+>({})
+
+const presentPark = presenterOf(parkAnswer).from<Park>({
+  decisions: ({ decisions }) => decisions.map(presentDecision),
+})
+
+const presentChanges = presenterOf(changesAnswer).from<TraceView['changes'][number]>({})
+
+const presentPlanStep = presenterOf(traceAnswer.shape.plan.shape.steps.element).from<
+  TraceView['plan']['steps'][number]
+>({})
+
 /** Returns a trace as the API presents it. */
 export const presentTrace = (trace: TraceView): z.input<typeof traceAnswer> => ({
   prompt: trace.prompt,
@@ -232,29 +248,13 @@ export const presentTrace = (trace: TraceView): z.input<typeof traceAnswer> => (
     text: formatNote(text, quote),
   })),
   compactions: trace.compactions.map(presentCompaction),
-  parks: trace.parks.map(({ at, resumedAt, tools, decisions }) => ({
-    at: presentTime(at),
-    resumed_at: presentTime(resumedAt),
-    tools,
-    decisions: decisions.map(({ callId, decision, by, note }) => ({
-      call_id: callId,
-      decision,
-      by,
-      note,
-    })),
-  })),
-  changes: trace.changes.map(({ patchChars, ...each }) => ({ ...each, patch_chars: patchChars })),
+  parks: trace.parks.map(presentPark),
+  changes: trace.changes.map(presentChanges),
   time: presentDurations(trace.time),
   plan: {
     // empty for a viewer who may not see it
     goal: trace.plan.goal || null,
-    steps: trace.plan.steps.map(({ title, status, callId, output, reason }) => ({
-      title,
-      status,
-      call_id: callId,
-      output,
-      reason,
-    })),
+    steps: trace.plan.steps.map(presentPlanStep),
     progress: trace.plan.progress,
   },
 })

@@ -12,10 +12,11 @@ import {
   deletedAnswer,
   microusdAnswer,
   pageFields,
+  pageParameters,
   presentTime,
   timeAnswer,
 } from '../http/answers'
-import { type Call, presentIdempotent, type Route, route } from '../http/route'
+import { type Call, presentIdempotent, type Route, routesOf } from '../http/route'
 import { openStoredTrace } from '../operations/archive-view'
 import { personAnswer } from '../rules/people'
 import { findTraceAccess, maskTrace, readTrace, type TraceView } from '../rules/traces'
@@ -59,19 +60,16 @@ import {
   totalsAnswer,
 } from './session-actions'
 
-const tag = 'agents'
+const route = routesOf('agents')
 
 const listRoute = route({
   method: 'get',
   path: '/activations',
   summary:
     'Lists activations, newest first. Those that are private to others are left out. With a filter a page can be short: has_more says whether there can be more',
-  tag,
   access: 'read',
-  rate: 'read',
   query: runFilterQuery.extend({
-    limit: z.coerce.number().int().min(1).max(100).default(25),
-    cursor: z.string().max(500).optional(),
+    ...pageParameters(100, 25),
   }),
   answer: z.object({ activations: z.array(activationAnswer), ...pageFields }),
   handle: async ({ list, reader, query, read }) => {
@@ -91,9 +89,7 @@ const totalsRoute = route({
   method: 'get',
   path: '/activations/totals',
   summary: 'Returns the sums of the activations that match a filter; it looks at the newest 10,000',
-  tag,
   access: 'read',
-  rate: 'read',
   query: runFilterQuery,
   answer: z.object({
     runs: countAnswer,
@@ -138,9 +134,7 @@ const readRoute = route({
   path: '/activations/:id',
   summary:
     'Returns one activation with its trace, also while it runs. When is_redacted is true, prompts, model text, arguments and results are empty: only admins and the owner of the agent see them',
-  tag,
   access: 'read',
-  rate: 'read',
   answer: runAnswer,
   handle: async (call) => {
     const { row, trace, isRedacted } = await readActivation(call)
@@ -157,9 +151,7 @@ const eventsRoute = route({
   path: '/activations/:id/events',
   summary:
     'Lists the events of an activation, also while it runs. Sequence numbers have no gaps; is_redacted is the same as of the activation',
-  tag,
   access: 'read',
-  rate: 'read',
   query: z.object({ after: z.coerce.number().int().min(0).default(0) }),
   answer: eventsAnswer,
   handle: async (call) => {
@@ -178,9 +170,7 @@ const otlpRoute = route({
   method: 'get',
   path: '/activations/:id/otlp',
   summary: 'Returns one activation as OpenTelemetry spans (OTLP JSON, ExportTraceServiceRequest)',
-  tag,
   access: 'read',
-  rate: 'read',
   answer: otlpAnswer,
   isBare: true,
   handle: async (call) => {
@@ -233,9 +223,7 @@ export const activationRoutes: Route[] = [
     method: 'post',
     path: '/activations/:id/cancel',
     summary: 'Cancels an activation; admins and requesters only',
-    tag,
     access: 'write',
-    rate: 'write',
     answer: z.object({ cancelled: z.string().describe('Its id.') }),
     handle: async (call) => {
       const isAdmin = call.viewer().role === 'admin'
@@ -263,9 +251,7 @@ export const runFeedbackRoutes: Route[] = [
     path,
     summary:
       'Returns what people think of the answer of an activation; notes are shown to people who are signed in, never to agents',
-    tag,
     access: 'read',
-    rate: 'read',
     answer: z.object({
       up: countAnswer,
       down: countAnswer,
@@ -302,9 +288,7 @@ export const runFeedbackRoutes: Route[] = [
     path,
     summary:
       'Saves whether the answer of an activation was good, with a note; people only, one for each account',
-    tag,
     access: 'write',
-    rate: 'write',
     body: feedbackInput,
     answer: savedAnswer,
     handle: async (call) => {
@@ -316,9 +300,7 @@ export const runFeedbackRoutes: Route[] = [
     method: 'delete',
     path,
     summary: 'Removes your feedback on the answer of an activation; repeating changes nothing',
-    tag,
     access: 'write',
-    rate: 'write',
     allowsMuted: true,
     answer: savedAnswer,
     handle: async (call) =>
@@ -398,9 +380,7 @@ const listSessionsRoute = route({
   path: '/agents/:name/sessions',
   summary:
     'Lists the sessions of an agent, newest first, with token and tool counters (admin, the owner or the agent; others their own)',
-  tag,
   access: 'write',
-  rate: 'read',
   answer: sessionListAnswer,
   handle: async (call) => {
     const agent = await findAgent(call)
@@ -430,9 +410,7 @@ const readSessionRoute = route({
   path: '/agents/:name/sessions/:id',
   summary:
     'Returns a snapshot of a session: history and token counters (admin, the owner or the agent; others their own)',
-  tag,
   access: 'write',
-  rate: 'read',
   answer: z.object({ session: sessionAnswer }),
   handle: async (call) => presentSession(call, await findAgent(call)),
 })
@@ -442,9 +420,7 @@ const restoreRoute = route({
   path: '/agents/:name/sessions/:id',
   summary:
     'Restores a session from a snapshot, replacing its history (admin, the owner or the agent; others their own)',
-  tag,
   access: 'write',
-  rate: 'write',
   body: snapshotInput,
   answer: z.object({ session: sessionAnswer }),
   handle: async (call) => {
@@ -469,9 +445,7 @@ const resetRoute = route({
   path: '/agents/:name/sessions/:id',
   summary:
     'Resets a session: deletes its history (admin, the owner or the agent; others their own)',
-  tag,
   access: 'write',
-  rate: 'write',
   answer: deletedAnswer,
   handle: async (call) => {
     const id = call.param('id')
@@ -499,9 +473,7 @@ const compactRoute = route({
   path: '/agents/:name/sessions/:id/compact',
   summary:
     "Replaces the oldest messages of a session by a summary of the agent's model, or by an extract (admin, the owner or the agent; others their own)",
-  tag,
   access: 'write',
-  rate: 'write',
   answer: compactedAnswer,
   handle: async (call) => {
     const { db, clock } = call.context

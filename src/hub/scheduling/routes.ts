@@ -1,11 +1,13 @@
 import * as z from 'zod'
 import { exploration, limits } from '../../shared/config'
 import { presentTime, timeAnswer } from '../http/answers'
-import { presentIdempotent, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { postAnswer, presentPost } from '../posts/answers'
 import { personAnswer } from '../rules/people'
 import { selectDiscovered, toMatch } from './exploration-queries'
 import { type AssignedTask, assignTask, taskInput } from './task-actions'
+
+const route = routesOf('read')
 
 const namesMax = 50
 /** Names or phrases, separated by commas. */
@@ -52,9 +54,7 @@ export const explorationRoutes: Route[] = [
     path: '/feed/discover',
     summary:
       'Lists recent posts that match your interests and that you have not answered, best match first',
-    tag: 'read',
     access: 'read',
-    rate: 'read',
     query: discoverQuery,
     answer: z.object({ posts: z.array(postAnswer) }),
     handle: async ({ context, credential, reader, query, read }) => {
@@ -102,7 +102,6 @@ export const taskRoutes: Route[] = [
     summary: 'Assigns a task to an agent; the reply arrives in your inbox (admin)',
     tag: 'ask',
     access: 'admin',
-    rate: 'write',
     status: 202,
     body: taskInput,
     answer: taskAnswer,

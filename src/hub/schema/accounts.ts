@@ -57,6 +57,12 @@ export const accounts = sqliteTable(
   ],
 )
 
+/** Returns a column with the id of an account. */
+export const accountRef = <Name extends string>(name: Name) =>
+  text(name)
+    .$type<AccountId>()
+    .references(() => accounts.id)
+
 export type Account = typeof accounts.$inferSelect
 
 export type NewAccount = typeof accounts.$inferInsert
@@ -71,10 +77,7 @@ export const apiKeys = sqliteTable(
   'api_keys',
   {
     id: text('id').primaryKey(),
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     hash: text('hash').notNull().unique(),
     kind: text('kind', { enum: ['key', 'session', 'link', 'service', 'feed'] }).notNull(),
     label: text('label').notNull().default(''),
@@ -123,9 +126,7 @@ export const signInAttempts = sqliteTable(
     id: text('id').primaryKey(),
     kind: text('kind', { enum: ['add_passkey', 'use_passkey', 'identity'] }).notNull(),
     /** The account that adds a passkey or links an identity; null to sign in. */
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id'),
     /** The session that started adding or linking; null to sign in. */
     begunBy: text('begun_by').references(() => apiKeys.id, { onDelete: 'cascade' }),
     data: text('data', { mode: 'json' }).$type<Record<string, string>>().notNull().default({}),
@@ -146,10 +147,7 @@ export const passkeys = sqliteTable(
   'passkeys',
   {
     id: text('id').primaryKey(),
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     /** The id that the device gave it, base64url. */
     credentialId: text('credential_id').notNull().unique(),
     /** A COSE key, base64url. */
@@ -175,10 +173,7 @@ export const identities = sqliteTable(
   'identities',
   {
     id: text('id').primaryKey(),
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     issuer: text('issuer').notNull(),
     /** The id of the account at the issuer, which never changes. */
     subject: text('subject').notNull(),
@@ -201,10 +196,7 @@ export type Identity = typeof identities.$inferSelect
 export const claims = sqliteTable(
   'claims',
   {
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .primaryKey()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').primaryKey(),
     /** SHA-256 of the token in the link, hex. */
     hash: text('hash').notNull().unique(),
     createdAt: integer('created_at').notNull(),
@@ -222,10 +214,7 @@ export const invitations = sqliteTable(
     role: text('role', { enum: ['guest', 'member', 'admin'] }).notNull(),
     /** For whom it is, as the inviter wrote it. */
     note: text('note').notNull().default(''),
-    createdBy: text('created_by')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    createdBy: accountRef('created_by').notNull(),
     createdAt: integer('created_at').notNull(),
     expiresAt: integer('expires_at').notNull(),
     revokedAt: integer('revoked_at'),
@@ -247,10 +236,7 @@ export const formerNames = sqliteTable(
   'former_names',
   {
     name: text('name').primaryKey(),
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     createdAt: integer('created_at').notNull(),
   },
   (table) => [index('former_names_by_account').on(table.accountId)],
@@ -262,10 +248,7 @@ export const runnerKeys = sqliteTable(
   {
     id: text('id').primaryKey(),
     /** Who made it; it works while that account is an admin. */
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     hash: text('hash').notNull().unique(),
     label: text('label').notNull(),
     createdAt: integer('created_at').notNull(),

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { type ActivationError, outcomes } from '../../shared/errors'
 import type { AccountId, ActivationId, CommentId, CommunityId, PostId } from '../../shared/ids'
-import { accounts } from './accounts'
+import { accountRef } from './accounts'
 
 export const activationTraces = sqliteTable('activation_traces', {
   activationId: text('activation_id').$type<ActivationId>().primaryKey(),
@@ -25,10 +25,7 @@ export const activations = sqliteTable(
   'activations',
   {
     id: text('id').$type<ActivationId>().primaryKey(),
-    agentId: text('agent_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    agentId: accountRef('agent_id').notNull(),
     class: text('class', { enum: ['inbox', 'exploration'] }).notNull(),
     task: text('task', {
       enum: ['mention', 'reply', 'dm', 'exploration', 'scheduled', 'manual'],
@@ -112,15 +109,9 @@ export const runFeedback = sqliteTable(
       .$type<ActivationId>()
       .notNull()
       .references(() => activations.id),
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     /** The agent of the run. */
-    agentId: text('agent_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    agentId: accountRef('agent_id').notNull(),
     value: integer('value').$type<-1 | 1>().notNull(),
     note: text('note').notNull().default(''),
     createdAt: integer('created_at').notNull(),
@@ -137,10 +128,7 @@ export const runFeedback = sqliteTable(
 export const runViews = sqliteTable(
   'run_views',
   {
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     name: text('name').notNull(),
     /** The filled-in fields of the filter, as the query string of the page. */
     query: text('query').notNull(),

@@ -3,18 +3,15 @@ import { index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-or
 import type { AccountId, ActivationId, CommunityId } from '../../shared/ids'
 import type { ApprovalReason, ArgumentRule } from '../contract/calls'
 import type { RateLimit } from '../contract/hub'
-import { accounts } from './accounts'
-import { communities } from './communities'
+import { accountRef } from './accounts'
+import { communityRef } from './communities'
 
 export const approvals = sqliteTable(
   'approvals',
   {
     /** Activation and call, as '<activation>:<call>'; for an outside caller an id of its own. */
     id: text('id').primaryKey(),
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     /** Null for an outside caller, who repeats the call once it is approved. */
     activationId: text('activation_id').$type<ActivationId>(),
     /** The run whose token the outside caller had; null: it called with a key. */
@@ -66,10 +63,7 @@ export const standingRules = sqliteTable(
   'standing_rules',
   {
     id: text('id').primaryKey(),
-    agentId: text('agent_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    agentId: accountRef('agent_id').notNull(),
     tool: text('tool').notNull(),
     grant: text('grant').notNull(),
     tier: text('tier', { enum: ['read', 'write', 'destructive'] }).notNull(),
@@ -77,19 +71,12 @@ export const standingRules = sqliteTable(
     /** Hash of the tool's definition when the rule was made. */
     toolHash: text('tool_hash').notNull(),
     /** Null: outside of communities, unless the rule holds anywhere. */
-    communityId: text('community_id')
-      .$type<CommunityId>()
-      .references(() => communities.id),
+    communityId: communityRef('community_id'),
     /** Null: whoever requests. */
-    requesterId: text('requester_id')
-      .$type<AccountId>()
-      .references(() => accounts.id),
+    requesterId: accountRef('requester_id'),
     /** The run whose call it was made from; null for a call with a key. */
     activationId: text('activation_id').$type<ActivationId>(),
-    createdBy: text('created_by')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    createdBy: accountRef('created_by').notNull(),
     createdAt: integer('created_at').notNull(),
     endsAt: integer('ends_at').notNull(),
     /** Why it ended before its time; null: it did not. */

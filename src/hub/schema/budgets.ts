@@ -9,7 +9,7 @@ import {
   unique,
 } from 'drizzle-orm/sqlite-core'
 import type { AccountId, ActivationId, BudgetId, CommunityId, PostId } from '../../shared/ids'
-import { accounts } from './accounts'
+import { accountRef } from './accounts'
 
 /** Scopes of budgets that hold for each account with a role, which has a window of its own. */
 const roleScopes = ['role:member', 'role:guest'] as const
@@ -218,10 +218,7 @@ export const externalUsage = sqliteTable(
   'external_usage',
   {
     id: text('id').primaryKey(),
-    agentId: text('agent_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    agentId: accountRef('agent_id').notNull(),
     inputTokens: integer('input_tokens').notNull(),
     outputTokens: integer('output_tokens').notNull(),
     costMicrousd: integer('cost_microusd').notNull(),

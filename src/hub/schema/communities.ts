@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { AccountId, CommunityId } from '../../shared/ids'
-import { accounts } from './accounts'
+import { accountRef } from './accounts'
 
 export const communities = sqliteTable(
   'communities',
@@ -14,9 +14,7 @@ export const communities = sqliteTable(
     /** What search reads in place of both, where it cannot read those: `toSearchColumns`. */
     searchDisplayName: text('search_display_name'),
     searchDescription: text('search_description'),
-    createdBy: text('created_by')
-      .$type<AccountId>()
-      .references(() => accounts.id),
+    createdBy: accountRef('created_by'),
     isMuted: integer('is_muted', { mode: 'boolean' }).notNull().default(false),
     postCount: integer('post_count').notNull().default(0),
     subscriberCount: integer('subscriber_count').notNull().default(0),
@@ -42,6 +40,12 @@ export const communities = sqliteTable(
   ],
 )
 
+/** Returns a column with the id of a community. */
+export const communityRef = <Name extends string>(name: Name) =>
+  text(name)
+    .$type<CommunityId>()
+    .references(() => communities.id)
+
 export type Community = typeof communities.$inferSelect
 
 export type Visibility = Community['visibility']
@@ -50,14 +54,8 @@ export type Visibility = Community['visibility']
 export const communityMembers = sqliteTable(
   'community_members',
   {
-    communityId: text('community_id')
-      .$type<CommunityId>()
-      .notNull()
-      .references(() => communities.id),
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    communityId: communityRef('community_id').notNull(),
+    accountId: accountRef('account_id').notNull(),
     role: text('role', { enum: ['member', 'moderator'] })
       .notNull()
       .default('member'),
@@ -101,21 +99,13 @@ export const bans = sqliteTable(
   'bans',
   {
     id: text('id').primaryKey(),
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     /** Null: the whole hub. */
-    communityId: text('community_id')
-      .$type<CommunityId>()
-      .references(() => communities.id),
+    communityId: communityRef('community_id'),
     /** A muted account reads and votes, and writes nothing. */
     kind: text('kind', { enum: ['mute', 'ban'] }).notNull(),
     reason: text('reason').notNull(),
-    createdBy: text('created_by')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    createdBy: accountRef('created_by').notNull(),
     createdAt: integer('created_at').notNull(),
     /** Null: until it is lifted. */
     endsAt: integer('ends_at'),
@@ -128,14 +118,8 @@ export const bans = sqliteTable(
 export const subscriptions = sqliteTable(
   'subscriptions',
   {
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
-    communityId: text('community_id')
-      .$type<CommunityId>()
-      .notNull()
-      .references(() => communities.id),
+    accountId: accountRef('account_id').notNull(),
+    communityId: communityRef('community_id').notNull(),
     createdAt: integer('created_at').notNull(),
   },
   (table) => [primaryKey({ columns: [table.accountId, table.communityId] })],
@@ -145,14 +129,8 @@ export const subscriptions = sqliteTable(
 export const follows = sqliteTable(
   'follows',
   {
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
-    followedId: text('followed_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
+    followedId: accountRef('followed_id').notNull(),
     createdAt: integer('created_at').notNull(),
   },
   (table) => [
@@ -167,10 +145,7 @@ export const adminOpenings = sqliteTable(
   {
     id: text('id').primaryKey(),
     /** The admin. */
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     /** The community or the account that it is private to. */
     ownerId: text('owner_id').$type<AccountId | CommunityId>().notNull(),
     reason: text('reason').notNull(),

@@ -8,19 +8,16 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core'
-import type { AccountId, ActivationId, CommentId, HeldId, PostId, TrialId } from '../../shared/ids'
+import type { AccountId, ActivationId, CommentId, HeldId, TrialId } from '../../shared/ids'
 import type { Review } from '../contract/reviews'
 import type { TrialGate } from '../contract/trials'
-import { accounts } from './accounts'
-import { posts } from './posts'
+import { accountRef } from './accounts'
+import { postRef } from './posts'
 
 export const agents = sqliteTable(
   'agents',
   {
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .primaryKey()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').primaryKey(),
     definitionVersion: integer('definition_version').notNull(),
     definitionEtag: text('definition_etag').notNull(),
     /** E.g. anthropic/claude-sonnet-4-5 or offline/extractive. */
@@ -86,10 +83,7 @@ export const heldDefinitions = sqliteTable(
   'held_definitions',
   {
     id: text('id').$type<HeldId>().primaryKey(),
-    agentId: text('agent_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    agentId: accountRef('agent_id').notNull(),
     etag: text('etag').notNull(),
     /** The active version when it was saved. */
     baseVersion: integer('base_version').notNull(),
@@ -97,10 +91,7 @@ export const heldDefinitions = sqliteTable(
     restoredFrom: integer('restored_from'),
     /** Grants to add to the policy of the agent with it. */
     allowGrants: text('allow_grants', { mode: 'json' }).$type<string[]>().notNull().default([]),
-    savedBy: text('saved_by')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    savedBy: accountRef('saved_by').notNull(),
     savedAt: integer('saved_at').notNull(),
     /** What it has to pass. */
     gate: text('gate', { mode: 'json' }).$type<TrialGate>().notNull(),
@@ -111,9 +102,7 @@ export const heldDefinitions = sqliteTable(
     /** Null while it waits: one of an agent at a time. */
     outcome: text('outcome', { enum: ['applied', 'discarded', 'replaced'] }),
     /** Null: its trial decided. */
-    decidedBy: text('decided_by')
-      .$type<AccountId>()
-      .references(() => accounts.id),
+    decidedBy: accountRef('decided_by'),
     decidedAt: integer('decided_at'),
     /** The version that it became. */
     version: integer('version'),
@@ -130,18 +119,12 @@ export const heldDefinitions = sqliteTable(
 export const pushedBranches = sqliteTable(
   'pushed_branches',
   {
-    agentId: text('agent_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    agentId: accountRef('agent_id').notNull(),
     /** `service/owner/name`, in lower case. */
     repository: text('repository').notNull(),
     /** Without `refs/heads/`. */
     branch: text('branch').notNull(),
-    postId: text('post_id')
-      .$type<PostId>()
-      .notNull()
-      .references(() => posts.id),
+    postId: postRef('post_id').notNull(),
     pushedAt: integer('pushed_at').notNull(),
     /** The pull request of the branch in its own repository, once the service has named it. */
     pullNumber: integer('pull_number'),
@@ -169,10 +152,7 @@ export const receivedReviews = sqliteTable(
 )
 
 export const explorers = sqliteTable('explorers', {
-  accountId: text('account_id')
-    .$type<AccountId>()
-    .primaryKey()
-    .references(() => accounts.id),
+  accountId: accountRef('account_id').primaryKey(),
   /** Importance, within the range that the scheduler knows. */
   weight: real('weight').notNull().default(1),
   intervalMs: integer('interval_ms').notNull(),

@@ -1,16 +1,13 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { AccountId, ActivationId, ConversationId } from '../../shared/ids'
-import { accounts } from './accounts'
+import type { ActivationId, ConversationId } from '../../shared/ids'
+import { accountRef } from './accounts'
 
 export const conversations = sqliteTable('conversations', {
   id: text('id').$type<ConversationId>().primaryKey(),
   /** Both ids, the smaller first, a space between. */
   pair: text('pair').notNull().unique(),
-  startedBy: text('started_by')
-    .$type<AccountId>()
-    .notNull()
-    .references(() => accounts.id),
+  startedBy: accountRef('started_by').notNull(),
   /** Pending: the recipient has not answered the request. */
   status: text('status', { enum: ['pending', 'open', 'rejected'] }).notNull(),
   createdAt: integer('created_at').notNull(),
@@ -19,18 +16,12 @@ export const conversations = sqliteTable('conversations', {
 export const conversationMembers = sqliteTable(
   'conversation_members',
   {
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     conversationId: text('conversation_id')
       .$type<ConversationId>()
       .notNull()
       .references(() => conversations.id),
-    otherId: text('other_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    otherId: accountRef('other_id').notNull(),
     unread: integer('unread').notNull().default(0),
     /** Whether this account blocked the other one. */
     hasBlocked: integer('has_blocked', { mode: 'boolean' }).notNull().default(false),
@@ -54,10 +45,7 @@ export const directMessages = sqliteTable(
       .$type<ConversationId>()
       .notNull()
       .references(() => conversations.id),
-    authorId: text('author_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    authorId: accountRef('author_id').notNull(),
     content: text('content').notNull(),
     /** A person has to answer it, not the agent that they own. */
     needsHuman: integer('needs_human', { mode: 'boolean' }).notNull().default(false),

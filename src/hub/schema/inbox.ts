@@ -8,17 +8,14 @@ import type {
   InboxItemId,
   PostId,
 } from '../../shared/ids'
-import { accounts, apiKeys } from './accounts'
-import { posts } from './posts'
+import { accountRef, apiKeys } from './accounts'
+import { postRef } from './posts'
 
 export const inboxItems = sqliteTable(
   'inbox_items',
   {
     id: text('id').$type<InboxItemId>().primaryKey(),
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     /** Task: work given by hand or by a schedule; its words are the content. */
     type: text('type', {
       enum: [
@@ -127,14 +124,8 @@ export type InboxType = (typeof inboxItems.$inferSelect)['type']
 export const endedFollowings = sqliteTable(
   'ended_followings',
   {
-    postId: text('post_id')
-      .$type<PostId>()
-      .notNull()
-      .references(() => posts.id),
-    agentId: text('agent_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    postId: postRef('post_id').notNull(),
+    agentId: accountRef('agent_id').notNull(),
     endedAt: integer('ended_at').notNull(),
   },
   (table) => [primaryKey({ columns: [table.postId, table.agentId] })],
@@ -145,10 +136,7 @@ export const pushDevices = sqliteTable(
   'push_devices',
   {
     id: text('id').primaryKey(),
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     sessionId: text('session_id')
       .notNull()
       .references(() => apiKeys.id, { onDelete: 'cascade' }),
@@ -189,10 +177,7 @@ export type NotificationChoices = Record<NotificationKind, Channel[]> & { post: 
 export const notificationSettings = sqliteTable(
   'notification_settings',
   {
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .primaryKey()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').primaryKey(),
     choices: text('choices', { mode: 'json' }).$type<NotificationChoices>().notNull(),
     /** Minutes after local midnight; null: there are no quiet hours. */
     quietFrom: integer('quiet_from'),

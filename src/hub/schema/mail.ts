@@ -1,10 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { AccountId } from '../../shared/ids'
-import { accounts } from './accounts'
+import { accountRef } from './accounts'
 
 /** What mail is sent for. A row of `outbox` with the kind `mail` has one as its event. */
-export const mailEvents = [
+const mailEvents = [
   'mail.confirmation',
   'mail.sign_in',
   'mail.invitation',
@@ -18,10 +17,7 @@ export type MailEvent = (typeof mailEvents)[number]
 export const mailAddresses = sqliteTable(
   'mail_addresses',
   {
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .primaryKey()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').primaryKey(),
     address: text('address').notNull(),
     /** In lower case: one account has it, once it is confirmed. */
     normalized: text('normalized').notNull(),

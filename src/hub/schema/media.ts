@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { AccountId } from '../../shared/ids'
-import { accounts } from './accounts'
+import { accountRef } from './accounts'
 
 /** Images. Their bytes are in object storage, by the id. */
 export const media = sqliteTable(
@@ -9,10 +8,7 @@ export const media = sqliteTable(
   {
     /** Ends with the size, so that a text is rendered without a look-up. */
     id: text('id').primaryKey(),
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     type: text('type', { enum: ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] }).notNull(),
     bytes: integer('bytes').notNull(),
     width: integer('width').notNull(),

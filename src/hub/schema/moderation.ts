@@ -1,25 +1,20 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { AccountId, CommentId, CommunityId, PostId } from '../../shared/ids'
-import { accounts } from './accounts'
-import { bans, communities } from './communities'
-import { comments, posts } from './posts'
+import type { CommentId } from '../../shared/ids'
+import { accountRef } from './accounts'
+import { bans, communityRef } from './communities'
+import { comments, postRef } from './posts'
 
 /** What moderators did to a post, a comment or an account of a community. */
 export const moderationActions = sqliteTable(
   'moderation_actions',
   {
     id: text('id').primaryKey(),
-    communityId: text('community_id')
-      .$type<CommunityId>()
-      .notNull()
-      .references(() => communities.id),
+    communityId: communityRef('community_id').notNull(),
     kind: text('kind', {
       enum: ['remove', 'restore', 'lock', 'unlock', 'pin', 'unpin', 'mute', 'ban', 'lift'],
     }).notNull(),
-    postId: text('post_id')
-      .$type<PostId>()
-      .references(() => posts.id),
+    postId: postRef('post_id'),
     /** Null for the post itself. */
     commentId: text('comment_id')
       .$type<CommentId>()
@@ -27,14 +22,8 @@ export const moderationActions = sqliteTable(
     /** Of mute, ban and lift. */
     banId: text('ban_id').references(() => bans.id),
     /** The author of the post or comment, or the account that is muted or banned. */
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
-    moderatorId: text('moderator_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
+    moderatorId: accountRef('moderator_id').notNull(),
     reason: text('reason').notNull(),
     createdAt: integer('created_at').notNull(),
   },
@@ -64,18 +53,13 @@ export const appeals = sqliteTable(
     actionId: text('action_id')
       .primaryKey()
       .references(() => moderationActions.id),
-    communityId: text('community_id')
-      .$type<CommunityId>()
-      .notNull()
-      .references(() => communities.id),
+    communityId: communityRef('community_id').notNull(),
     text: text('text').notNull(),
     createdAt: integer('created_at').notNull(),
     /** Null until a moderator decides. */
     outcome: text('outcome', { enum: ['upheld', 'reversed'] }),
     reason: text('reason'),
-    decidedBy: text('decided_by')
-      .$type<AccountId>()
-      .references(() => accounts.id),
+    decidedBy: accountRef('decided_by'),
     decidedAt: integer('decided_at'),
   },
   (table) => [
@@ -97,9 +81,7 @@ export const banAppeals = sqliteTable(
     /** Null until an admin decides. */
     outcome: text('outcome', { enum: ['upheld', 'reversed'] }),
     reason: text('reason'),
-    decidedBy: text('decided_by')
-      .$type<AccountId>()
-      .references(() => accounts.id),
+    decidedBy: accountRef('decided_by'),
     decidedAt: integer('decided_at'),
   },
   (table) => [index('ban_appeals_open').on(table.createdAt).where(sql`${table.outcome} IS NULL`)],
@@ -110,18 +92,9 @@ export const contentReports = sqliteTable(
   'content_reports',
   {
     id: text('id').primaryKey(),
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
-    communityId: text('community_id')
-      .$type<CommunityId>()
-      .notNull()
-      .references(() => communities.id),
-    postId: text('post_id')
-      .$type<PostId>()
-      .notNull()
-      .references(() => posts.id),
+    accountId: accountRef('account_id').notNull(),
+    communityId: communityRef('community_id').notNull(),
+    postId: postRef('post_id').notNull(),
     /** '' for the post itself. */
     commentId: text('comment_id').notNull().default(''),
     reason: text('reason').notNull(),
@@ -129,9 +102,7 @@ export const contentReports = sqliteTable(
     /** Null until a moderator acts or dismisses it. */
     outcome: text('outcome', { enum: ['removed', 'locked', 'dismissed'] }),
     outcomeReason: text('outcome_reason'),
-    closedBy: text('closed_by')
-      .$type<AccountId>()
-      .references(() => accounts.id),
+    closedBy: accountRef('closed_by'),
     closedAt: integer('closed_at'),
   },
   (table) => [
@@ -161,15 +132,9 @@ export const moderationGuard = sqliteTable('moderation_guard', {
 export const liftedLimits = sqliteTable(
   'lifted_limits',
   {
-    postId: text('post_id')
-      .$type<PostId>()
-      .notNull()
-      .references(() => posts.id),
+    postId: postRef('post_id').notNull(),
     liftedAt: integer('lifted_at').notNull(),
-    liftedBy: text('lifted_by')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    liftedBy: accountRef('lifted_by').notNull(),
   },
   (table) => [primaryKey({ columns: [table.postId, table.liftedAt] })],
 )

@@ -8,23 +8,17 @@ import {
   sqliteTable,
   text,
 } from 'drizzle-orm/sqlite-core'
-import type { AccountId, ActivationId, CommentId, CommunityId, PostId } from '../../shared/ids'
-import { accounts } from './accounts'
-import { communities } from './communities'
+import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
+import { accountRef } from './accounts'
+import { communityRef } from './communities'
 
 export const posts = sqliteTable(
   'posts',
   {
     seq: integer('seq').primaryKey(),
     id: text('id').$type<PostId>().notNull().unique(),
-    communityId: text('community_id')
-      .$type<CommunityId>()
-      .notNull()
-      .references(() => communities.id),
-    authorId: text('author_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    communityId: communityRef('community_id').notNull(),
+    authorId: accountRef('author_id').notNull(),
     title: text('title').notNull(),
     content: text('content').notNull().default(''),
     url: text('url'),
@@ -86,22 +80,22 @@ export const posts = sqliteTable(
   ],
 )
 
+/** Returns a column with the id of a post. */
+export const postRef = <Name extends string>(name: Name) =>
+  text(name)
+    .$type<PostId>()
+    .references(() => posts.id)
+
 export const comments = sqliteTable(
   'comments',
   {
     seq: integer('seq').primaryKey(),
     id: text('id').$type<CommentId>().notNull().unique(),
-    postId: text('post_id')
-      .$type<PostId>()
-      .notNull()
-      .references(() => posts.id),
+    postId: postRef('post_id').notNull(),
     parentId: text('parent_id')
       .$type<CommentId>()
       .references((): AnySQLiteColumn => comments.id),
-    authorId: text('author_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    authorId: accountRef('author_id').notNull(),
     content: text('content').notNull(),
     depth: integer('depth').notNull().default(0),
     upvotes: integer('upvotes').notNull().default(0),
@@ -145,10 +139,7 @@ export const mentions = sqliteTable(
 export const votes = sqliteTable(
   'votes',
   {
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     postId: text('post_id').$type<PostId>().notNull(),
     commentId: text('comment_id').notNull().default(''),
     value: integer('value').$type<-1 | 1>().notNull(),
@@ -161,10 +152,7 @@ export const votes = sqliteTable(
 export const visits = sqliteTable(
   'visits',
   {
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     postId: text('post_id').$type<PostId>().notNull(),
     /** When the newest reply was written that a page has shown to the account. */
     seenAt: integer('seen_at').notNull(),

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core'
 import { type ActivationError, outcomes } from '../../shared/errors'
 import type { AccountId, ActivationId, CommunityId, ReplayId } from '../../shared/ids'
-import { accounts } from './accounts'
+import { accountRef } from './accounts'
 import { activations } from './activations'
 
 /** Runs that run again, with their definition and with a draft of another. */
@@ -16,10 +16,7 @@ export const replays = sqliteTable(
       .notNull()
       .references(() => activations.id),
     /** Who asked for it, and pays. */
-    requestedBy: text('requested_by')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    requestedBy: accountRef('requested_by').notNull(),
     /** Files of the draft by path; null: the definition of the run. */
     draft: text('draft', { mode: 'json' }).$type<Record<string, string>>(),
     /** The version that the baseline runs as it would today; null: that of the run, as it was then. */
@@ -58,10 +55,7 @@ export const replayLanes = sqliteTable(
     reusedFrom: text('reused_from').$type<ActivationId>(),
     /** `failed`: its end is unknown, because its object did not report it in time. */
     state: text('state', { enum: ['queued', 'running', 'done', 'cancelled', 'failed'] }).notNull(),
-    agentId: text('agent_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    agentId: accountRef('agent_id').notNull(),
     communityId: text('community_id').$type<CommunityId>(),
     /** The only one: who asked for the replay. */
     requesters: text('requesters', { mode: 'json' }).$type<AccountId[]>().notNull(),

@@ -1,6 +1,5 @@
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { AccountId } from '../../shared/ids'
-import { accounts } from './accounts'
+import { accountRef } from './accounts'
 
 export const settings = sqliteTable('settings', {
   key: text('key').primaryKey(),
@@ -9,10 +8,7 @@ export const settings = sqliteTable('settings', {
 })
 
 export const agentCounters = sqliteTable('agent_counters', {
-  accountId: text('account_id')
-    .$type<AccountId>()
-    .primaryKey()
-    .references(() => accounts.id),
+  accountId: accountRef('account_id').primaryKey(),
   activations: integer('activations').notNull().default(0),
   failedActivations: integer('failed_activations').notNull().default(0),
   modelRequests: integer('model_requests').notNull().default(0),

@@ -1,13 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core'
-import type {
-  AccountId,
-  ActivationId,
-  CaseId,
-  CaseSetId,
-  ReplayId,
-  TrialId,
-} from '../../shared/ids'
+import type { ActivationId, CaseId, CaseSetId, ReplayId, TrialId } from '../../shared/ids'
 import type {
   CaseCheck,
   CaseFindings,
@@ -15,7 +8,7 @@ import type {
   TrialLaneLimits,
   Verdict,
 } from '../contract/trials'
-import { accounts } from './accounts'
+import { accountRef } from './accounts'
 import { activations } from './activations'
 import { replays } from './replays'
 
@@ -24,17 +17,11 @@ export const caseSets = sqliteTable(
   'case_sets',
   {
     id: text('id').$type<CaseSetId>().primaryKey(),
-    agentId: text('agent_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    agentId: accountRef('agent_id').notNull(),
     name: text('name').notNull(),
     /** The name without regard to case and white space. */
     nameKey: text('name_key').notNull(),
-    createdBy: text('created_by')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    createdBy: accountRef('created_by').notNull(),
     createdAt: integer('created_at').notNull(),
   },
   (table) => [
@@ -59,10 +46,7 @@ export const cases = sqliteTable(
     checks: text('checks', { mode: 'json' }).$type<CaseCheck[]>().notNull().default([]),
     /** What would have been right. */
     note: text('note').notNull().default(''),
-    createdBy: text('created_by')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    createdBy: accountRef('created_by').notNull(),
     createdAt: integer('created_at').notNull(),
   },
   (table) => [
@@ -81,15 +65,9 @@ export const trials = sqliteTable(
       .$type<CaseSetId>()
       .notNull()
       .references(() => caseSets.id),
-    agentId: text('agent_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    agentId: accountRef('agent_id').notNull(),
     /** Who asked for it, and pays. */
-    requestedBy: text('requested_by')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    requestedBy: accountRef('requested_by').notNull(),
     /** Files of the draft by path. */
     draft: text('draft', { mode: 'json' }).$type<Record<string, string>>().notNull(),
     /** The version that was active when it began. */
@@ -152,9 +130,7 @@ export const trialCases = sqliteTable(
     judgeVerdict: text('judge_verdict', { enum: verdicts }),
     peopleVerdict: text('people_verdict', { enum: verdicts }),
     /** Who compared the answers last. */
-    judgedBy: text('judged_by')
-      .$type<AccountId>()
-      .references(() => accounts.id),
+    judgedBy: accountRef('judged_by'),
     judgedAt: integer('judged_at'),
   },
   (table) => [

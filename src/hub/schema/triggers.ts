@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core'
-import type { AccountId, CommunityId, PostId } from '../../shared/ids'
-import { accounts } from './accounts'
-import { communities } from './communities'
+import type { PostId } from '../../shared/ids'
+import { accountRef } from './accounts'
+import { communityRef } from './communities'
 
 /** How a delivery shows that it comes from who has the secret. */
 export const verifications = ['standard', 'github', 'bearer'] as const
@@ -13,17 +13,10 @@ export const triggers = sqliteTable(
   {
     id: text('id').primaryKey(),
     /** The author of the posts, or the requester of the tasks. */
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     /** Either a community or an agent. */
-    communityId: text('community_id')
-      .$type<CommunityId>()
-      .references(() => communities.id),
-    agentId: text('agent_id')
-      .$type<AccountId>()
-      .references(() => accounts.id),
+    communityId: communityRef('community_id'),
+    agentId: accountRef('agent_id'),
     /** Empty for one that takes reviews. */
     template: text('template').notNull(),
     /** Reviews of pull requests continue the threads from which the agent pushed their branches. */

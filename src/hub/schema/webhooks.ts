@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core'
-import type { AccountId, CommentId, CommunityId, PostId } from '../../shared/ids'
+import type { CommentId, CommunityId, PostId } from '../../shared/ids'
 import { webhookFormats } from '../contract/webhooks'
-import { accounts } from './accounts'
-import { communities } from './communities'
+import { accountRef } from './accounts'
+import { communityRef } from './communities'
 
 /** What a webhook can be sent, in the order of the form. */
 export const webhookEvents = [
@@ -23,14 +23,9 @@ export const webhooks = sqliteTable(
   {
     id: text('id').primaryKey(),
     /** Its owner, who has to be able to read what is sent. */
-    accountId: text('account_id')
-      .$type<AccountId>()
-      .notNull()
-      .references(() => accounts.id),
+    accountId: accountRef('account_id').notNull(),
     /** Null: the whole hub. */
-    communityId: text('community_id')
-      .$type<CommunityId>()
-      .references(() => communities.id),
+    communityId: communityRef('community_id'),
     /** What is shown of its URL, whose path can be a credential. */
     url: text('url').notNull(),
     host: text('host').notNull(),

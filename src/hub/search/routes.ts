@@ -2,8 +2,14 @@ import * as z from 'zod'
 import { limits } from '../../shared/config'
 import { decodeCount, encodeCursor, toPageFields } from '../../shared/cursor'
 import type { SearchHit } from '../contract/hub'
-import { offsetParameter, pageFields, presentTime, timeAnswer } from '../http/answers'
-import { type Route, route } from '../http/route'
+import {
+  offsetParameter,
+  pageFields,
+  pageParameters,
+  presentTime,
+  timeAnswer,
+} from '../http/answers'
+import { type Route, routesOf } from '../http/route'
 import { asOfField, assertPast, atParameter, presentAsOf } from '../rules/as-it-was'
 import { personAnswer, presentPerson } from '../rules/people'
 import { communityName, placeAnswer } from '../rules/places'
@@ -15,9 +21,10 @@ import {
   selectHits,
   toSearchHit,
 } from './queries'
-import { searchSpans, toSince } from './spans'
 import { findSuggestion } from './suggest'
-import { readSearchTerms } from './terms'
+import { readSearchTerms, searchSpans, toSince } from './terms'
+
+const route = routesOf('read')
 
 /** Kinds of hits by the names that clients use for them. */
 const typeNames: Record<string, SearchHit['type'][]> = {
@@ -45,13 +52,7 @@ const searchQuery = z.object({
     .stringbool()
     .default(false)
     .describe(`True also counts the hits of each kind, up to ${limits.search.countedMax} in all.`),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(limits.search.resultsMax)
-    .default(limits.search.resultsDefault),
-  cursor: z.string().max(500).optional(),
+  ...pageParameters(limits.search.resultsMax, limits.search.resultsDefault),
   offset: offsetParameter,
   at: atParameter.describe(
     'Finds posts and comments as of this time, by their words of today, and shows what they said; without what you may not read today. Not in the future. See `as_of`.',
@@ -133,7 +134,6 @@ export const searchRoutes: Route[] = [
     method: 'get',
     path: '/search',
     summary: 'Searches the full text; in snippets, matches are between U+2068 and U+2069',
-    tag: 'read',
     access: 'read',
     rate: 'search',
     query: searchQuery,

@@ -16,16 +16,17 @@ import {
   openSessionFor,
   storeAttempt,
 } from './actions'
+import { closeKeySockets, createSecret } from './key-actions'
+import { selectOpenedWith } from './key-queries'
 import {
   deleteIdentity,
   guardIdentityCount,
   insertIdentity,
+  noOpener,
   selectIdentity,
+  takeAttempt,
   touchIdentity,
-} from './identity-queries'
-import { closeKeySockets, createSecret } from './key-actions'
-import { selectOpenedWith } from './key-queries'
-import { noOpener, takeAttempt } from './queries'
+} from './queries'
 
 /** Errors of signing in with another service, as users read them. */
 export const identityErrors = {

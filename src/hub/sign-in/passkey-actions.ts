@@ -22,11 +22,12 @@ import {
   deletePasskey,
   guardPasskeyCount,
   insertPasskey,
+  noOpener,
   selectPasskey,
   selectPasskeys,
+  takeAttempt,
   touchPasskey,
-} from './passkey-queries'
-import { noOpener, takeAttempt } from './queries'
+} from './queries'
 
 /** Errors of passkeys, as users read them. */
 const passkeyErrors = {

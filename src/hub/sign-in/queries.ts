@@ -1,10 +1,11 @@
-import { and, eq, gt, lte, ne, type SQL, sql } from 'drizzle-orm'
+import { and, eq, gt, lte, ne, notInArray, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { signInLimits } from '../../shared/config'
-import { flag } from '../../shared/db/fields'
+import { flag, nullable } from '../../shared/db/fields'
 import {
   many,
   manySql,
+  mapStatement,
   one,
   oneSql,
   orm,
@@ -18,14 +19,16 @@ import {
   type ApiKey,
   accounts,
   apiKeys,
+  type Identity,
   identities,
+  type Passkey,
   passkeys,
   type SignInAttempt,
   signInAttempts,
 } from '../schema/accounts'
 import { adminLog } from '../schema/audit'
 import { isAccountShutOutSql, isDisabledSql, isShutOutSql } from '../viewers/ban-sql'
-import { prepareForViewer, viewer, viewerCte } from '../viewers/queries'
+import { guardLimit, prepareForViewer, viewer, viewerCte } from '../viewers/queries'
 import type { SecretRow } from './key-queries'
 
 /** What a session dies with. All null: with nothing but itself. */
@@ -43,12 +46,15 @@ const DAY_MS = 86_400_000
 
 const s = alias(apiKeys, 's')
 const o = alias(apiKeys, 'o')
+const q = alias(apiKeys, 'q')
+const creator = alias(accounts, 'creator')
+const l = alias(adminLog, 'l')
+const by = alias(accounts, 'by')
+const i = alias(identities, 'i')
+const p = alias(passkeys, 'p')
 
 /** What a session that `s` opens dies with: `s` itself if it is a key, otherwise what opened `s`. */
 const openedBySql = sql`iif(${s.kind} IN ('key', 'service'), ${s.id}, ${s.openedBy})`
-
-const q = alias(apiKeys, 'q')
-const creator = alias(accounts, 'creator')
 
 /**
  * Whether a key or link `s` opens a session. The key or session that a link was created with must still be valid,
@@ -230,7 +236,7 @@ export const deleteSecret = (
   )
 
 /** Who created the link of a session, for what is added in it. */
-export const linkBySql = (sessionId: string): SQL<AccountId | null> =>
+const linkBySql = (sessionId: string): SQL<AccountId | null> =>
   sql`(SELECT ${s.linkBy} FROM ${apiKeys} ${s} WHERE ${s.id} = ${sessionId})`
 
 /** A session, as its account sees it. */
@@ -285,9 +291,6 @@ export const deleteOtherSessions = (
       .returning({ id: apiKeys.id }),
   )
 
-const l = alias(adminLog, 'l')
-const by = alias(accounts, 'by')
-
 /** Selects the last sign-in links that others created for the viewer's account, newest first. */
 export const selectLinkNotices = prepareForViewer((v) =>
   manySql(
@@ -332,4 +335,147 @@ export const takeAttempt = (
         ),
       )
       .returning(),
+  )
+
+/** @param sessionId the session that links it */
+export const insertIdentity = (
+  identity: Omit<typeof identities.$inferInsert, 'linkBy'>,
+  sessionId: string,
+): Statement<void> =>
+  write(orm.insert(identities).values({ ...identity, linkBy: linkBySql(sessionId) }))
+
+/** Fails its batch when an account has as many identities as it can have. */
+export const guardIdentityCount = (accountId: AccountId): Statement<void> =>
+  guardLimit(
+    'identities',
+    sql`(SELECT count(*) FROM ${identities} ${i} WHERE ${i.accountId} = ${accountId})`,
+    signInLimits.identitiesPerAccountMax,
+  )
+
+export const selectIdentity = (issuer: string, subject: string): Statement<Identity | undefined> =>
+  one(
+    orm
+      .select()
+      .from(identities)
+      .where(and(eq(identities.issuer, issuer), eq(identities.subject, subject))),
+  )
+
+/** Selects the identities that sign in the viewer's account, the last linked first. */
+export const selectOwnIdentities = prepareForViewer((v) =>
+  manySql(
+    {
+      id: i.id,
+      issuer: i.issuer,
+      label: i.label,
+      createdAt: i.createdAt,
+      lastUsedAt: i.lastUsedAt,
+      linkBy: nullable(by.name),
+    },
+    sql`FROM ${viewer} JOIN ${identities} ${i} ON ${i.accountId} = ${viewer.id}
+      LEFT JOIN ${accounts} ${by} ON ${by.id} = ${i.linkBy}
+      ORDER BY ${i.createdAt} DESC, ${i.id} DESC`,
+    viewerCte(v),
+  ),
+)
+
+/** An identity, as its account sees it. */
+export type OwnIdentity = Pick<Identity, 'id' | 'issuer' | 'label' | 'createdAt' | 'lastUsedAt'> & {
+  /** Name of who created the sign-in link of the session that linked it. */
+  linkBy: string | null
+}
+
+/** Stores that an identity signed in, and what it is called now. */
+export const touchIdentity = (id: string, label: string, now: number): Statement<void> =>
+  write(orm.update(identities).set({ label, lastUsedAt: now }).where(eq(identities.id, id)))
+
+/** Deletes an identity, with the sessions it opened; answers whether the account had it. */
+export const deleteIdentity = (accountId: AccountId, id: string): Statement<boolean> =>
+  writeChanges(
+    orm.delete(identities).where(and(eq(identities.id, id), eq(identities.accountId, accountId))),
+  )
+
+/** @param sessionId the session that adds it */
+export const insertPasskey = (
+  passkey: Omit<typeof passkeys.$inferInsert, 'linkBy'>,
+  sessionId: string,
+): Statement<void> =>
+  write(orm.insert(passkeys).values({ ...passkey, linkBy: linkBySql(sessionId) }))
+
+/** Fails its batch when an account has as many passkeys as it can have. */
+export const guardPasskeyCount = (accountId: AccountId): Statement<void> =>
+  guardLimit(
+    'passkeys',
+    sql`(SELECT count(*) FROM ${passkeys} ${p} WHERE ${p.accountId} = ${accountId})`,
+    signInLimits.passkeysPerAccountMax,
+  )
+
+/** Selects the passkeys of an account. */
+export const selectPasskeys = (accountId: AccountId): Statement<Passkey[]> =>
+  many(orm.select().from(passkeys).where(eq(passkeys.accountId, accountId)))
+
+/** Selects the passkeys of the viewer's account, the last added first. */
+export const selectOwnPasskeys = prepareForViewer((v) =>
+  manySql(
+    {
+      id: p.id,
+      label: p.label,
+      rpId: p.rpId,
+      createdAt: p.createdAt,
+      lastUsedAt: p.lastUsedAt,
+      linkBy: nullable(by.name),
+    },
+    sql`FROM ${viewer} JOIN ${passkeys} ${p} ON ${p.accountId} = ${viewer.id}
+      LEFT JOIN ${accounts} ${by} ON ${by.id} = ${p.linkBy}
+      ORDER BY ${p.createdAt} DESC, ${p.id} DESC`,
+    viewerCte(v),
+  ),
+)
+
+/** A passkey, as its account sees it. */
+export type OwnPasskey = Pick<Passkey, 'id' | 'label' | 'rpId' | 'createdAt' | 'lastUsedAt'> & {
+  /** Name of who created the sign-in link of the session that added it. */
+  linkBy: string | null
+}
+
+/** Selects a passkey by the id that the device gave it. */
+export const selectPasskey = (credentialId: string, rpId: string): Statement<Passkey | undefined> =>
+  one(
+    orm
+      .select()
+      .from(passkeys)
+      .where(and(eq(passkeys.credentialId, credentialId), eq(passkeys.rpId, rpId))),
+  )
+
+/** Stores that a passkey was used; answers false when its counter did not grow meanwhile. */
+export const touchPasskey = (id: string, counter: number, now: number): Statement<boolean> =>
+  writeChanges(
+    orm
+      .update(passkeys)
+      .set({ counter, lastUsedAt: now })
+      .where(
+        and(
+          eq(passkeys.id, id),
+          sql`(${passkeys.counter} < ${counter} OR (${counter} = 0 AND ${passkeys.counter} = 0))`,
+        ),
+      ),
+  )
+
+/** Deletes a passkey of an account, with the sessions it opened; answers whether the account had it. */
+export const deletePasskey = (accountId: AccountId, id: string): Statement<boolean> =>
+  writeChanges(
+    orm.delete(passkeys).where(and(eq(passkeys.id, id), eq(passkeys.accountId, accountId))),
+  )
+
+/** Selects whether there are passkeys for a domain that the hub no longer has. */
+export const selectHasMovedPasskeys = (rpIds: readonly string[]): Statement<boolean> =>
+  mapStatement(
+    oneSql(
+      {
+        isFound: flag(
+          sql`EXISTS (SELECT 1 FROM ${passkeys} WHERE ${notInArray(passkeys.rpId, [...rpIds])})`,
+        ),
+      },
+      sql``,
+    ),
+    (row) => row?.isFound === true,
   )

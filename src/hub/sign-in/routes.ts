@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { run } from '../../shared/db/batch'
 import { deletedAnswer, presenterOf, presentTime, timeAnswer } from '../http/answers'
-import { presentIdempotent, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, routesOf } from '../http/route'
 import {
   createKey,
   createServiceKey,
@@ -11,6 +11,8 @@ import {
   serviceKeyInput,
 } from './key-actions'
 import { selectKeys } from './key-queries'
+
+const route = routesOf('sign-in')
 
 /** A key without its secret. */
 const keyFields = {
@@ -32,8 +34,6 @@ const presentNewKey = (key: NewKey): z.input<typeof newKeyAnswer> => ({
   key: { ...presentKey(key), api_key: key.apiKey },
 })
 
-const tag = 'sign-in'
-
 const keyAnswer = z
   .object({
     ...keyFields,
@@ -46,9 +46,7 @@ const createKeyRoute = route({
   path: '/me/keys',
   summary:
     'Creates another key for your account, within the scopes and expiry of the key that asks; it can replace an older key after a grace period',
-  tag,
   access: 'write',
-  rate: 'write',
   status: 201,
   body: keyInput,
   answer: newKeyAnswer,
@@ -65,9 +63,7 @@ export const keyRoutes: Route[] = [
     method: 'get',
     path: '/me/keys',
     summary: 'Lists your keys, without their secrets',
-    tag,
     access: 'write',
-    rate: 'read',
     answer: z.object({ keys: z.array(keyAnswer) }),
     handle: async (call) => {
       const { db, clock } = call.context
@@ -84,9 +80,7 @@ export const keyRoutes: Route[] = [
     method: 'delete',
     path: '/me/keys/:id',
     summary: 'Deletes one of your keys and ends the sessions opened with it',
-    tag,
     access: 'write',
-    rate: 'write',
     allowsMuted: true,
     answer: deletedAnswer,
     handle: async (call) => {
@@ -105,7 +99,6 @@ export const serviceKeyRoutes: Route[] = [
       'Creates a service key for an external agent: it can act for other external agents by agent_id (admin). DELETE /accounts/:name/keys/:id revokes it',
     tag: 'people',
     access: 'admin',
-    rate: 'write',
     status: 201,
     body: serviceKeyInput,
     answer: newKeyAnswer,

@@ -23,7 +23,6 @@ import {
 import { toJudgeSamples } from '../rules/judge-samples'
 import { readTrace } from '../rules/traces'
 import { runChecks } from './checks'
-import { combineJudgements, readJudgement, type StoredJudgement } from './judgements'
 import {
   type CaseLane,
   cancelStatements,
@@ -41,11 +40,14 @@ import {
 } from './trial-queries'
 import {
   type ComparedSide,
+  combineJudgements,
   compareByChecks,
   compareWithoutJudge,
   decideCase,
   joinReasons,
+  readJudgement,
   type SampleDecision,
+  type StoredJudgement,
 } from './verdicts'
 
 /** Why a case does not run whose run is not shown to whoever started the trial. */

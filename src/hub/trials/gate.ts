@@ -4,7 +4,7 @@ import type { TrialSummary } from './summary'
 import type { TrialStatus } from './trial-actions'
 
 /** What becomes of a definition that is held; `reason` is a sentence. It waits for lanes and for people. */
-export type GateDecision = { kind: 'wait' } | { kind: 'pass' } | { kind: 'fail'; reason: string }
+type GateDecision = { kind: 'wait' } | { kind: 'pass' } | { kind: 'fail'; reason: string }
 
 const fail = (reason: string): GateDecision => ({ kind: 'fail', reason })
 

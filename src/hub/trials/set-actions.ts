@@ -15,7 +15,7 @@ import {
   runOrReturnStored,
 } from '../database/run-once'
 import { type Caller, canReplay } from '../replays/actions'
-import { deleteLanes } from '../replays/deletion'
+import { deleteLanes } from '../replays/lane-api'
 import { deleteReplays } from '../replays/queries'
 import { assertNoCredentials } from '../rules/credential-patterns'
 import type { PersonAnswer } from '../rules/people-sql'

@@ -89,7 +89,7 @@ export const caseChange = knownFields({ checks: checks.optional(), note: note.op
 export type CaseChange = z.output<typeof caseChange>
 
 /** A line of an import: a case, or why it is none. */
-export type ImportLine = { line: number } & ({ input: CaseInput } | { problem: string })
+type ImportLine = { line: number } & ({ input: CaseInput } | { problem: string })
 
 /** Returns the lines of an import that are not empty, counted from 1. */
 export function readLines(text: string): ImportLine[] {

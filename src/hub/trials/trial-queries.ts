@@ -129,9 +129,9 @@ export const guardOpenTrials = (accountId: AccountId): Statement<void> =>
     trialLimits.perAccountMax,
   )
 
-export type NewTrial = Omit<typeof trials.$inferSelect, 'cancelledAt' | 'finishedAt'>
+type NewTrial = Omit<typeof trials.$inferSelect, 'cancelledAt' | 'finishedAt'>
 
-export type NewTrialCase = Pick<
+type NewTrialCase = Pick<
   typeof trialCases.$inferSelect,
   'id' | 'activationId' | 'position' | 'checks' | 'note' | 'state' | 'reason'
 >

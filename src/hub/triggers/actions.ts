@@ -182,7 +182,7 @@ export async function createTrigger(
 }
 
 /** A new secret of a trigger. */
-export interface NewSecret {
+interface NewSecret {
   id: string
   /** Returned only once. */
   secret: string

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { deletedAnswer, presentTime, timeAnswer } from '../http/answers'
-import { presentIdempotent, type Route, route } from '../http/route'
+import { deletedAnswer, presenterOf, presentTime, timeAnswer } from '../http/answers'
+import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
 import { communityName, placeAnswer, withoutMark } from '../rules/places'
 import { deliveryOutcomes, verifications } from '../schema/triggers'
@@ -16,7 +16,7 @@ import {
 } from './queries'
 import { receiveDelivery } from './receive-actions'
 
-const tag = 'tools'
+const route = routesOf('tools')
 
 const triggerFields = {
   id: z.string(),
@@ -42,28 +42,14 @@ const deliveryAnswer = z.object({
   post_id: z.string().nullable(),
 })
 
-const presentDelivery = ({ at, outcome, event, note, postId }: DeliveryRow) => ({
-  at: presentTime(at),
-  outcome,
-  event,
-  note,
-  post_id: postId,
-})
+const presentDelivery = presenterOf(deliveryAnswer).from<DeliveryRow>({})
 
-const presentTrigger = (
-  origin: string,
-  trigger: Omit<TriggerRow, 'owner' | 'secretVersion' | 'oldSecretsUntil'>,
-) => ({
-  id: trigger.id,
-  url: toTriggerUrl(origin, trigger.id),
-  community: trigger.community,
-  agent: trigger.agent,
-  template: trigger.template,
-  takes_reviews: trigger.takesReviews,
-  verify: trigger.verify,
-  per_hour_max: trigger.perHourMax,
-  created_at: presentTime(trigger.createdAt),
-})
+type ShownTrigger = Omit<TriggerRow, 'owner' | 'secretVersion' | 'oldSecretsUntil'>
+
+const presentFields = presenterOf(z.object(triggerFields)).from<ShownTrigger & { url: string }>({})
+
+const presentTrigger = (origin: string, trigger: ShownTrigger) =>
+  presentFields({ ...trigger, url: toTriggerUrl(origin, trigger.id) })
 
 export const triggerRoutes: Route[] = [
   route({
@@ -71,9 +57,7 @@ export const triggerRoutes: Route[] = [
     path: '/triggers',
     summary:
       'Lists your triggers, or those of a community that you moderate, with their last deliveries',
-    tag,
     access: 'own',
-    rate: 'read',
     query: z.object({ community: communityName.optional() }),
     answer: z.object({
       triggers: z.array(
@@ -107,9 +91,7 @@ export const triggerRoutes: Route[] = [
     path: '/triggers',
     summary:
       'Creates an address at which another service posts in a community or gives an agent a task',
-    tag,
     access: 'write',
-    rate: 'write',
     status: 201,
     body: triggerInput,
     answer: z.object({
@@ -129,9 +111,7 @@ export const triggerRoutes: Route[] = [
     method: 'post',
     path: '/triggers/:id/secret',
     summary: 'Gives one of your triggers a new secret; the one before is accepted for a day',
-    tag,
     access: 'write',
-    rate: 'write',
     answer: z.object({
       trigger: z.object({
         id: z.string(),
@@ -150,9 +130,7 @@ export const triggerRoutes: Route[] = [
     method: 'delete',
     path: '/triggers/:id',
     summary: 'Deletes one of your triggers, or one of a community that you moderate',
-    tag,
     access: 'write',
-    rate: 'write',
     allowsMuted: true,
     answer: deletedAnswer,
     handle: async (call) => {
@@ -164,9 +142,7 @@ export const triggerRoutes: Route[] = [
     method: 'post',
     path: '/triggers/:id',
     summary: 'Takes a delivery of another service, signed with the secret of the trigger',
-    tag,
     access: 'open',
-    rate: 'write',
     status: 202,
     idleStatus: 200,
     takesDelivery: true,

@@ -8,7 +8,7 @@ type Part =
   /** `isAlone`: nothing else is in its line. */
   | { kind: 'value'; path: string[]; isAlone: boolean }
 
-export type Template = readonly Part[]
+type Template = readonly Part[]
 
 /** What is wrong with a template, as users read it. */
 const problems = {

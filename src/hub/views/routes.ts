@@ -16,11 +16,12 @@ import {
   countAnswer,
   microusdAnswer,
   pageFields,
+  pageParameters,
   presenterOf,
   presentTime,
   timeAnswer,
 } from '../http/answers'
-import { type Call, type Route, route } from '../http/route'
+import { type Call, type Route, routesOf } from '../http/route'
 import { selectUnreadCounts } from '../messages/queries'
 import { postErrors } from '../posts/actions'
 import {
@@ -45,13 +46,15 @@ import {
 } from '../runs/resume-queries'
 import { activations } from '../schema/activations'
 import { viewerValues } from '../viewers/queries'
-import { agentStates, boardStatements } from './board-queries'
+import { agentStates, boardStatements, type Lease } from './board-queries'
 import { type Board, formatExplorationReason, formatTaskReason, readBoard } from './board-view'
 import { gateKeys, readGates, summarizeGates } from './gates'
 import { selectActivity } from './home-queries'
 import { previewStatements } from './preview-queries'
 import { type AgentPromise, previewBody, readDraft, toDraft, toPreview } from './preview-view'
 import { quietStatements } from './quiet-queries'
+
+const route = routesOf('read')
 
 const homeAnswer = z.object({
   your_account: personAnswer.extend({
@@ -103,9 +106,7 @@ const homeRoute = route({
   path: '/home',
   summary:
     'Returns what is new for you: activity on your posts, messages, posts that you follow, and what to do next',
-  tag: 'read',
   access: 'own',
-  rate: 'read',
   answer: homeAnswer,
   handle: async ({ context, credential, reader, read }) => {
     const now = context.clock.now()
@@ -192,9 +193,7 @@ export const feedRoutes: Route[] = [
     path: '/feed',
     summary:
       'Lists posts of all communities that are not muted; with filter=following those of communities that you subscribe to and accounts that you follow',
-    tag: 'read',
     access: 'read',
-    rate: 'read',
     query: postPageQuery.extend({ filter: z.enum(['all', 'following']).default('all') }),
     answer: postPageAnswer,
     handle: async ({ context, credential, list: name, reader, query, read }) => {
@@ -211,9 +210,7 @@ export const feedRoutes: Route[] = [
     method: 'get',
     path: '/communities/:name/feed',
     summary: 'Lists the posts of one community',
-    tag: 'read',
     access: 'read',
-    rate: 'read',
     query: postPageQuery,
     answer: postPageAnswer.extend({ community: communityAnswer }),
     handle: async ({ context, credential, list: name, reader, param, query, read }) => {
@@ -234,9 +231,7 @@ export const feedRoutes: Route[] = [
     method: 'get',
     path: '/accounts/:name',
     summary: 'Returns an account and its latest posts',
-    tag: 'read',
     access: 'read',
-    rate: 'read',
     answer: profileAnswer,
     handle: readProfile,
   }),
@@ -270,13 +265,11 @@ export const approvalListRoutes: Route[] = [
       'Lists calls that require approval, as they would run, with whole secrets masked. Admins see all calls, others those of their own requests. When is_redacted is true, arguments and note are empty: only admins and the owner of the agent see them',
     tag: 'tools',
     access: 'own',
-    rate: 'read',
     query: z.object({
       status: z
         .enum(['pending', 'approved', 'denied', 'expired', 'cancelled', 'all'])
         .default('pending'),
-      limit: z.coerce.number().int().min(1).max(approvals.pageMax).default(approvals.pageDefault),
-      cursor: z.string().max(500).optional(),
+      ...pageParameters(approvals.pageMax, approvals.pageDefault),
     }),
     answer: z.object({ approvals: z.array(approvalAnswer), ...pageFields }),
     handle: async ({ context, credential, list, query, read }) => {
@@ -331,7 +324,6 @@ export const quietRoutes: Route[] = [
       'Lists what has to let an agent through before it answers in a thread, or without one before it explores: each open or closed, with the fix',
     tag: 'ask',
     access: 'read',
-    rate: 'read',
     query: z.object({
       post: z.string().max(100).default('').describe('Id of a post; empty for the agent alone.'),
     }),
@@ -530,6 +522,8 @@ const boardAnswer = z.object({
   ...pageFields,
 })
 
+const presentLease = presenterOf(leaseAnswer).from<Lease>({ activation_id: ({ id }) => id })
+
 /** Returns the scheduler's state as the API presents it, with each reason as a code and as text. */
 const presentBoard = (board: Board, now: number, list: string): z.input<typeof boardAnswer> => ({
   is_paused: board.hub.isPaused,
@@ -560,15 +554,7 @@ const presentBoard = (board: Board, now: number, list: string): z.input<typeof b
       says: formatTaskReason(task.reason, task.agent.name),
     })),
   },
-  leases: board.leases.map((lease) => ({
-    activation_id: lease.id,
-    agent: lease.agent,
-    class: lease.class,
-    task: lease.task,
-    started_at: presentTime(lease.startedAt),
-    deadline_at: presentTime(lease.deadlineAt),
-    reserved_microusd: lease.reservedMicrousd,
-  })),
+  leases: board.leases.map(presentLease),
   agents: board.agents.map((agent) => ({
     id: agent.id,
     name: agent.name,
@@ -600,7 +586,6 @@ export const schedulerRoutes: Route[] = [
       'Returns queue, slots, leases, and why each agent does not explore now. Agents are sorted by idle time, longest first',
     tag: 'hub',
     access: 'read',
-    rate: 'read',
     query: z.object({
       state: z.enum(agentStates).default('all'),
       name: z.string().max(100).default(''),

@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import { knownFields } from '../../shared/known-fields'
 import { countAnswer } from '../http/answers'
-import { presentIdempotent, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { setVote, type VoteResult, voteReads } from './actions'
+
+const route = routesOf('write')
 
 const voteValue = z.union([z.literal(1), z.literal(0), z.literal(-1)])
 
@@ -24,9 +26,7 @@ const voteRoute = (kind: 'post' | 'comment'): Route =>
     method: 'put',
     path: `/${kind}s/:id/vote`,
     summary: `Sets your vote on a ${kind}; 0 removes it, and repeating changes nothing`,
-    tag: 'write',
     access: 'write',
-    rate: 'write',
     allowsMuted: true,
     body: knownFields({ value: voteValue }),
     answer: voteAnswer,

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { run } from '../../shared/db/batch'
 import { webhookFormats } from '../contract/webhooks'
 import { countAnswer, deletedAnswer, presentTime, timeAnswer } from '../http/answers'
-import { presentIdempotent, type Route, route } from '../http/route'
+import { presentIdempotent, type Route, routesOf } from '../http/route'
 import { personAnswer } from '../rules/people'
 import { communityName, placeAnswer, withoutMark } from '../rules/places'
 import { outbox, webhookEvents } from '../schema/webhooks'
@@ -26,7 +26,7 @@ import {
   type WebhookRow,
 } from './queries'
 
-const tag = 'tools'
+const route = routesOf('tools')
 
 const webhookAnswer = z
   .object({
@@ -89,9 +89,7 @@ export const webhookRoutes: Route[] = [
     method: 'get',
     path: '/webhooks',
     summary: 'Lists your webhooks, or those of a community that you may manage',
-    tag,
     access: 'own',
-    rate: 'read',
     query: z.object({ community: communityName.optional() }),
     answer: z.object({ webhooks: z.array(webhookAnswer) }),
     handle: async ({ read, reader, query: { community } }) => {
@@ -108,9 +106,7 @@ export const webhookRoutes: Route[] = [
     method: 'post',
     path: '/webhooks',
     summary: 'Creates a webhook: what happens on the hub or in a community is sent to its URL',
-    tag,
     access: 'write',
-    rate: 'write',
     status: 201,
     body: webhookInput,
     answer: z.object({ webhook: webhookAnswer.extend({ secret: secretAnswer }) }),
@@ -125,9 +121,7 @@ export const webhookRoutes: Route[] = [
     method: 'patch',
     path: '/webhooks/:id',
     summary: 'Changes one of your webhooks, or enables or disables it',
-    tag,
     access: 'write',
-    rate: 'write',
     body: webhookUpdate,
     answer: z.object({ webhook: webhookAnswer }),
     handle: async ({ context, actor, param, body, reader }) => {
@@ -141,9 +135,7 @@ export const webhookRoutes: Route[] = [
     method: 'delete',
     path: '/webhooks/:id',
     summary: 'Deletes a webhook of yours, or of a place that you moderate, and its deliveries',
-    tag,
     access: 'write',
-    rate: 'write',
     allowsMuted: true,
     answer: deletedAnswer,
     handle: async ({ context, actor, param }) => {
@@ -155,9 +147,7 @@ export const webhookRoutes: Route[] = [
     method: 'post',
     path: '/webhooks/:id/secret',
     summary: 'Rotates the secret of one of your webhooks: for a day both sign its messages',
-    tag,
     access: 'write',
-    rate: 'write',
     answer: z.object({ secret: secretAnswer }),
     handle: async (call) => {
       const done = await rotateSecret(call.context, call.actor(), call.param('id'))
@@ -168,9 +158,7 @@ export const webhookRoutes: Route[] = [
     method: 'get',
     path: '/webhooks/:id/deliveries',
     summary: 'Lists the last deliveries to a webhook, the newest first',
-    tag,
     access: 'own',
-    rate: 'read',
     answer: z.object({ deliveries: z.array(deliveryAnswer) }),
     handle: async ({ read, reader, param }) => {
       const { answers } = await read({
@@ -185,9 +173,7 @@ export const webhookRoutes: Route[] = [
     method: 'post',
     path: '/webhooks/:id/deliveries/:delivery/resend',
     summary: 'Sends a delivery to one of your webhooks again, with the same id',
-    tag,
     access: 'write',
-    rate: 'write',
     status: 202,
     answer: z.object({ id: z.string().describe('Of the delivery.') }),
     handle: async ({ context, actor, param }) => {
@@ -199,9 +185,7 @@ export const webhookRoutes: Route[] = [
     method: 'post',
     path: '/webhooks/:id/test',
     summary: 'Sends a test to one of your webhooks, and returns how that ended',
-    tag,
     access: 'write',
-    rate: 'write',
     answer: z.object({ delivery: deliveryAnswer }),
     handle: async (call) => {
       const done = await testWebhook(call.context, call.actor(), call.param('id'))

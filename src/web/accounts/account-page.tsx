@@ -41,14 +41,15 @@ import { accountPath, activationPath, quietPath, runsPath, setsPath } from '../.
 import { HeldNote } from '../agents/held-note'
 import { TaskForm } from '../agents/task-page'
 import { formatBudgetConsequence, formatBudgetUsage } from '../budgets/budgets-page'
-import { Field } from '../form/fields'
+import { Field, Submit } from '../form/fields'
 import { createForm } from '../form/form-state'
 import type { Frame, PageViewer } from '../frame/frame'
 import { imageFormRule, PictureForm, readPictureForm } from '../frame/image-form'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink, AccountMark, accountKindTitles } from '../parts/links'
+import { Block } from '../parts/block'
+import { AccountLink, AccountMark, accountKindTitles, TextLink } from '../parts/links'
 import { FeedPager } from '../parts/lists'
 import { Meter, Status, ToggleForm } from '../parts/meter'
 import { ActivationTable } from '../parts/run-lines'
@@ -213,12 +214,11 @@ const AccountPage: FC<AccountPageProps> = (props) => {
           {agent && <AgentStatus {...props} agent={agent} />}
           {agent && frame.viewer?.isAdmin && <TaskForm name={account.name} />}
           {agent && <LastActivations {...props} />}
-          <section class="block">
-            <h2>Posts</h2>
+          <Block title="Posts">
             {rows.length === 0 && <p class="meta">{account.name} has no posts yet.</p>}
             <FeedList rows={rows} running={[]} frame={frame} path={accountPath(account.name)} />
             <FeedPager path={accountPath(account.name)} sort="new" next={props.next} />
-          </section>
+          </Block>
         </div>
         <aside class="rail" aria-label={`About ${account.name}`}>
           {agent && (
@@ -231,8 +231,7 @@ const AccountPage: FC<AccountPageProps> = (props) => {
               now={frame.now}
             />
           )}
-          <section class="block">
-            <h2>Account</h2>
+          <Block title="Account">
             <dl class="def">
               <dt>Kind</dt>
               <dd>{accountKindTitles[account.kind]}</dd>
@@ -265,7 +264,7 @@ const AccountPage: FC<AccountPageProps> = (props) => {
             </dl>
             <RoleForm viewer={frame.viewer} account={account} />
             <AvatarForm viewer={frame.viewer} account={account} />
-          </section>
+          </Block>
         </aside>
       </div>
     </Layout>
@@ -308,9 +307,7 @@ const RoleForm: FC<{ viewer: PageViewer | null; account: AccountRow }> = ({ view
         hint="For a guest, agents only read and answer, unless the policy allows more."
       />
       <div>
-        <button type="submit" class="btn">
-          Change role
-        </button>
+        <Submit>Change role</Submit>
       </div>
     </form>
   )
@@ -341,9 +338,9 @@ const PauseForm: FC<{ viewer: PageViewer; name: string; agent: AgentCard }> = (p
   const verb = agent.isPaused ? 'resume' : 'pause'
   return (
     <form method="post" action={`${accountPath(name)}/${verb}`}>
-      <button type="submit" class="btn" id="pause">
+      <Submit id="pause">
         {verb === 'resume' ? 'Resume' : 'Pause'} {name}
-      </button>
+      </Submit>
     </form>
   )
 }
@@ -395,8 +392,7 @@ const AgentSidebar: FC<AgentSidebarProps> = (props) => {
     <>
       <BudgetBlock budget={budget} />
       <GrantBlock agent={agent} />
-      <section class="block">
-        <h2>Definition</h2>
+      <Block title="Definition">
         <dl class="def">
           <dt>Version</dt>
           <dd class="num">
@@ -428,9 +424,7 @@ const AgentSidebar: FC<AgentSidebarProps> = (props) => {
         </dl>
         {viewer !== null && (
           <p class="up3">
-            <a class="ul" href={`${accountPath(name)}/knows`}>
-              What {name} knows
-            </a>
+            <TextLink href={`${accountPath(name)}/knows`}>What {name} knows</TextLink>
           </p>
         )}
         <Warnings warnings={agent.warnings} />
@@ -450,7 +444,7 @@ const AgentSidebar: FC<AgentSidebarProps> = (props) => {
             </a>
           </p>
         )}
-      </section>
+      </Block>
       <AgentFeedback rows={feedback} now={now} />
     </>
   )
@@ -488,8 +482,7 @@ const GrantBlock: FC<{ agent: AgentCard }> = ({ agent }) => {
     requesters: [{ name: '', role: 'member' }],
   })
   return (
-    <section class="block">
-      <h2>Requested grants</h2>
+    <Block title="Requested grants">
       <ul class="list">
         {requested?.map((grant) => (
           <li>
@@ -502,7 +495,7 @@ const GrantBlock: FC<{ agent: AgentCard }> = ({ agent }) => {
         Allowed on this hub: {allowed.join(', ') || 'nothing'}.
         {denied.length > 0 && ` Denied: ${denied.join(', ')}.`} Denied grants take precedence.
       </p>
-    </section>
+    </Block>
   )
 }
 
@@ -587,9 +580,7 @@ const IdleAgent: FC<AgentStatusProps> = ({ account, agent, state }) => (
       <dt>Now</dt>
       <dd>
         {formatStatus(agent, state?.reason ?? null)}{' '}
-        <a class="ul" href={quietPath(account.name)}>
-          Why is {account.name} quiet?
-        </a>
+        <TextLink href={quietPath(account.name)}>Why is {account.name} quiet?</TextLink>
       </dd>
       <dt>Wakes on</dt>
       <dd>{formatWakeEvents(account.name, agent)}</dd>
@@ -608,11 +599,7 @@ const IdleAgent: FC<AgentStatusProps> = ({ account, agent, state }) => (
           <dt>Failures</dt>
           <dd>
             The last {formatPlural(agent.consecutiveFailures, 'run', 'runs')} failed. See the errors
-            below and in{' '}
-            <a class="ul" href="/m/agent-errors">
-              m/agent-errors
-            </a>
-            .
+            below and in <TextLink href="/m/agent-errors">m/agent-errors</TextLink>.
           </dd>
         </>
       )}

@@ -19,7 +19,7 @@ import { roleLabels } from '../../hub/rules/people'
 import { run } from '../../shared/db/batch'
 import { formatExact } from '../../shared/format'
 import { sha256 } from '../../shared/sha256'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -164,9 +164,7 @@ const JoinPage: FC<JoinPageProps> = ({ frame, invitation, form, path }) => (
           autocomplete="name"
         />
         <div>
-          <button class="btn go" type="submit">
-            Create account
-          </button>
+          <Submit isMain>Create account</Submit>
         </div>
       </form>
     </div>
@@ -233,9 +231,7 @@ const ClaimPage: FC<{ frame: Frame; claim: Claim; path: string }> = (props) => {
           options={roleOptions}
         />
         <div>
-          <button class="btn go" type="submit">
-            Claim {claim.name}
-          </button>
+          <Submit isMain>Claim {claim.name}</Submit>
         </div>
       </form>
     </Layout>

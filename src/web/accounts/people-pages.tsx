@@ -2,7 +2,6 @@ import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
 import * as z from 'zod'
 import { isOrphan } from '../../hub/accounts/actions'
-import { deleteAccount, deletionInput } from '../../hub/accounts/delete-account'
 import {
   createInvitation,
   findInvitationState,
@@ -13,6 +12,8 @@ import {
 import { type InvitationRow, selectInvitations } from '../../hub/accounts/invitation-queries'
 import {
   banInput,
+  deleteAccount,
+  deletionInput,
   disableAccount,
   enableAccount,
   endSessions,
@@ -57,7 +58,7 @@ import { peopleLimits } from '../../shared/config'
 import { decodeCount, splitPage } from '../../shared/cursor'
 import { formatDay, formatExact, formatPlural } from '../../shared/format'
 import { accountPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -71,7 +72,8 @@ import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountMark, accountKindTitles, LinkOrigin } from '../parts/links'
+import { Block } from '../parts/block'
+import { AccountMark, accountKindTitles, LinkOrigin, TextLink } from '../parts/links'
 import { Pager, TableHead } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 
@@ -94,10 +96,7 @@ export function registerPeoplePages(app: Hono<HubEnv>): void {
   )
   app.post('/admin/people/invitations', page(sendInvitation))
   app.post('/admin/people/invitations/:id/withdraw', page(sendWithdrawal))
-  app.get(
-    '/admin/people/:name',
-    page((c) => showPerson(c, null)),
-  )
+  app.get('/admin/people/:name', page(showPerson))
   for (const action of Object.keys(actions)) {
     app.post(
       `/admin/people/:name/${action}`,
@@ -192,7 +191,7 @@ async function sendAction(c: PageContext, action: string): Promise<Response> {
 
 async function showPerson(
   c: PageContext,
-  problem: FormProblem | null,
+  problem: FormProblem | null = null,
   status = 200,
 ): Promise<Response> {
   const name = c.req.param('name') ?? ''
@@ -323,23 +322,20 @@ const PeoplePage: FC<PeoplePageProps> = (props) => {
       <h1>People</h1>
       <p class="lede">All accounts of people and agents.</p>
       <InvitationBlock {...props} />
-      <section class="block">
-        <h2>Accounts</h2>
+      <Block title="Accounts">
         <FilterForm values={values} />
         {rows.length === 0 ? (
           <div class="empty">
             <p>
               <strong>No matching accounts.</strong>{' '}
-              <a class="ul" href="/admin/people">
-                Show all accounts
-              </a>
+              <TextLink href="/admin/people">Show all accounts</TextLink>
             </p>
           </div>
         ) : (
           <PeopleTable rows={rows} now={frame.now} />
         )}
         <Pager href={next && `/admin/people?${next}`}>Older accounts</Pager>
-      </section>
+      </Block>
     </Layout>
   )
 }
@@ -370,9 +366,7 @@ const FilterForm: FC<{ values: PeopleFilterValues }> = ({ values }) => {
         label="State"
         options={{ '': 'Any', ...stateLabels }}
       />
-      <button class="btn" type="submit">
-        Filter
-      </button>
+      <Submit>Filter</Submit>
     </form>
   )
 }
@@ -434,13 +428,10 @@ const PersonPage: FC<PersonPageProps> = (props) => {
       <AdminTabs here="admin/people" isAdmin={true} />
       <h1>{name}</h1>
       <p class="lede">
-        <a class="ul" href={accountPath(name)}>
-          Public page
-        </a>
+        <TextLink href={accountPath(name)}>Public page</TextLink>
       </p>
       <ErrorSummary problem={problem} />
-      <section class="block">
-        <h2>Account</h2>
+      <Block title="Account">
         <dl class="def">
           <dt>Kind</dt>
           <dd>{accountKindTitles[account.kind]}</dd>
@@ -465,7 +456,7 @@ const PersonPage: FC<PersonPageProps> = (props) => {
             </>
           )}
         </dl>
-      </section>
+      </Block>
       <Credentials {...props} />
       <SignIns {...props} />
       <Bans rows={bans} name={name} now={frame.now} />
@@ -492,8 +483,7 @@ function findRestriction(bans: BanRow[], now: number): BanRow | null {
 }
 
 const Credentials: FC<PersonPageProps> = ({ account, credentials, frame }) => (
-  <section class="block">
-    <h2>Keys and sessions</h2>
+  <Block title="Keys and sessions">
     {credentials.length === 0 ? (
       <p class="meta">{account.name} has no keys and is not signed in.</p>
     ) : (
@@ -515,13 +505,13 @@ const Credentials: FC<PersonPageProps> = ({ account, credentials, frame }) => (
                 </td>
                 <td data-l="Action">
                   <form method="post" action={`${personPath(account.name)}/keys/${row.id}/revoke`}>
-                    <button class="btn" type="submit">
+                    <Submit>
                       {row.kind === 'session' ? 'End' : 'Revoke'}
                       <span class="vh">
                         {' '}
                         {row.kind} {row.label || row.id}
                       </span>
-                    </button>
+                    </Submit>
                   </form>
                 </td>
               </tr>
@@ -530,18 +520,15 @@ const Credentials: FC<PersonPageProps> = ({ account, credentials, frame }) => (
           <caption class="vh">Keys and browser sessions of {account.name}</caption>
         </table>
         <form class="up3" method="post" action={`${personPath(account.name)}/end-sessions`}>
-          <button class="btn" type="submit">
-            End all sessions
-          </button>
+          <Submit>End all sessions</Submit>
         </form>
       </>
     )}
-  </section>
+  </Block>
 )
 
 const Bans: FC<{ rows: BanRow[]; name: string; now: number }> = ({ rows, name, now }) => (
-  <section class="block">
-    <h2>Bans and mutes</h2>
+  <Block title="Bans and mutes">
     {rows.length === 0 && <p class="meta">{name} was never banned or muted on the whole hub.</p>}
     <ul class="list tall">
       {rows.map((row) => (
@@ -554,31 +541,26 @@ const Bans: FC<{ rows: BanRow[]; name: string; now: number }> = ({ rows, name, n
           </p>
           {row.liftedAt === null && (row.endsAt ?? now + 1) > now && (
             <form class="up2" method="post" action={`${personPath(name)}/bans/${row.id}/lift`}>
-              <button class="btn" type="submit">
-                Lift {row.kind}
-              </button>
+              <Submit>Lift {row.kind}</Submit>
             </form>
           )}
         </li>
       ))}
     </ul>
-  </section>
+  </Block>
 )
 
 const Section: FC<{ title: string; action: string; button: string; children?: unknown }> = (
   props,
 ) => (
-  <section class="block">
-    <h2>{props.title}</h2>
+  <Block title={props.title}>
     <form class="form" method="post" action={props.action}>
       {props.children}
       <div>
-        <button class="btn" type="submit">
-          {props.button}
-        </button>
+        <Submit>{props.button}</Submit>
       </div>
     </form>
-  </section>
+  </Block>
 )
 
 const RoleForm: FC<{ account: AccountRow }> = ({ account: { name, role } }) => (
@@ -724,8 +706,7 @@ interface SignInsProps {
 
 /** Lists the passkeys and linked accounts of an account, each with a button that ends it. */
 const SignIns: FC<SignInsProps> = ({ frame, account: { name }, passkeys, identities }) => (
-  <section class="block">
-    <h2>Passkeys and linked accounts</h2>
+  <Block title="Passkeys and linked accounts">
     {passkeys.length + identities.length === 0 && (
       <p class="meta">{name} has no passkeys and no linked accounts.</p>
     )}
@@ -741,7 +722,7 @@ const SignIns: FC<SignInsProps> = ({ frame, account: { name }, passkeys, identit
         </Item>
       ))}
     </ul>
-  </section>
+  </Block>
 )
 
 const Item: FC<{
@@ -766,9 +747,9 @@ const Item: FC<{
       <LinkOrigin linkBy={row.linkBy?.name ?? null} />
     </div>
     <form class="up2" method="post" action={action}>
-      <button class="btn" type="submit">
+      <Submit>
         Delete<span class="vh"> {row.label}</span>
-      </button>
+      </Submit>
     </form>
   </li>
 )
@@ -853,9 +834,7 @@ const InvitationBlock: FC<InvitationBlockProps> = (props) => {
             autocomplete="off"
           />
         )}
-        <button class="btn go" type="submit">
-          Create link
-        </button>
+        <Submit isMain>Create link</Submit>
       </form>
       {invitations.length > 0 && (
         <details class="up4">
@@ -887,9 +866,7 @@ const InvitationTable: FC<{ rows: InvitationRow[]; now: number }> = ({ rows, now
               {row.usedBy !== null && ` by ${row.usedBy.name}`}
               {state === 'open' && (
                 <form method="post" action={`/admin/people/invitations/${row.id}/withdraw`}>
-                  <button class="btn" type="submit">
-                    Withdraw
-                  </button>
+                  <Submit>Withdraw</Submit>
                 </form>
               )}
             </td>

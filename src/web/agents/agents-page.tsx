@@ -17,13 +17,13 @@ import { formatTask } from '../../hub/runs/run-labels'
 import { AppError } from '../../shared/errors'
 import { formatCost } from '../../shared/format'
 import { accountPath, activationPath, commentPath } from '../../shared/paths'
-import { ErrorSummary } from '../form/fields'
+import { ErrorSummary, Submit } from '../form/fields'
 import type { FormProblem } from '../form/form-state'
 import type { Frame, PageViewer } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { Pager, TableHead } from '../parts/lists'
 import { StatusShape } from '../parts/meter'
 import { RelativeTime } from '../parts/times'
@@ -37,10 +37,7 @@ export function registerAgentPages(app: Hono<HubEnv>): void {
   app.get('/agents', page(showAgents))
   registerEditPages(app)
   registerHeldPage(app)
-  app.get(
-    '/a/:name/versions',
-    page((c) => showVersions(c, null)),
-  )
+  app.get('/a/:name/versions', page(showVersions))
   app.post('/a/:name/versions', page(restore))
   app.get('/a/:name/versions/:file', page(sendExport))
 }
@@ -69,7 +66,7 @@ async function readVersions(c: PageContext): Promise<{ frame: Frame; rows: Versi
 
 async function showVersions(
   c: PageContext,
-  problem: FormProblem | null,
+  problem: FormProblem | null = null,
   status = 200,
 ): Promise<Response> {
   const name = nameOf(c)
@@ -221,9 +218,9 @@ const AgentTable: FC<{ rows: AgentRow[]; now: number; viewer: PageViewer | null 
             {hasEditable && (
               <td>
                 {isEditable(row) && (
-                  <a class="ul" href={editPath(row.name)}>
+                  <TextLink href={editPath(row.name)}>
                     Edit<span class="vh"> {row.name}</span>
-                  </a>
+                  </TextLink>
                 )}
               </td>
             )}
@@ -285,10 +282,7 @@ const VersionsPage: FC<VersionsPageProps> = (props) => {
     <Layout frame={frame} title={`Versions of ${name}`} place="agents" sheet="admin">
       <h1>Versions of {name}</h1>
       <p class="by up2">
-        <AccountLink name={name} kind="agent" />{' '}
-        <a class="ul" href={editPath(name)}>
-          Edit
-        </a>
+        <AccountLink name={name} kind="agent" /> <TextLink href={editPath(name)}>Edit</TextLink>
       </p>
       <div class="up4">
         <ErrorSummary problem={problem} />
@@ -344,18 +338,18 @@ const Version: FC<VersionProps> = ({ name, row: { version, ...row }, current, no
     </td>
     <td class="whole">
       <form class="acts" method="post" action={versionsPath(name)}>
-        <a class="ul" href={`${versionsPath(name)}?show=${version}#changes`}>
+        <TextLink href={`${versionsPath(name)}?show=${version}#changes`}>
           Changes<span class="vh"> of version {version}</span>
-        </a>
+        </TextLink>
         <a class="ul" href={exportPath(name, version)} download>
           Export<span class="vh"> version {version}</span>
         </a>
         {version !== current && (
           <>
             <input type="hidden" name="base" value={String(current)} />
-            <button type="submit" class="btn" name="version" value={String(version)}>
+            <Submit name="version" value={String(version)}>
               Restore<span class="vh"> version {version}</span>
-            </button>
+            </Submit>
           </>
         )}
       </form>

@@ -6,8 +6,7 @@ import type {
   DefinitionTemplate,
   ScheduleEntry,
 } from '../../agents/contract/agents'
-import { deleteAsOwner } from '../../hub/accounts/delete-account'
-import { peopleErrors } from '../../hub/accounts/people-actions'
+import { deleteAsOwner, peopleErrors } from '../../hub/accounts/people-actions'
 import {
   type DefinitionPreview,
   previewDefinition,
@@ -41,14 +40,14 @@ import type { Viewer } from '../../hub/viewers/queries'
 import type { ErrorDetail } from '../../shared/errors'
 import { formatCount, formatMoney } from '../../shared/format'
 import { accountPath, trialPath } from '../../shared/paths'
-import { Checkbox, ErrorSummary, Field } from '../form/fields'
+import { Checkbox, ErrorSummary, Field, Submit } from '../form/fields'
 import { createForm, type FormProblem, type FormState, toProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, runFormOnce } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { DiffText } from '../parts/diff-text'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { NextRuns } from '../parts/times'
 import {
   AgentFields,
@@ -490,9 +489,7 @@ const EditPage: FC<EditPageProps> = (props) => {
       {name !== null && (
         <p class="by up2">
           <AccountLink name={name} kind="agent" /> version {props.base}{' '}
-          <a class="ul" href={versionsPath(name)}>
-            All versions
-          </a>
+          <TextLink href={versionsPath(name)}>All versions</TextLink>
         </p>
       )}
       <div class="up4">
@@ -576,9 +573,7 @@ const DeleteAgent: FC<{ name: string }> = ({ name }) => (
       required
     />
     <div>
-      <button type="submit" class="btn">
-        Delete agent
-      </button>
+      <Submit>Delete agent</Submit>
     </div>
   </form>
 )
@@ -658,9 +653,9 @@ export const FileFields: FC<Pick<EditPageProps, 'files' | 'form'>> = ({ files, f
         hint="A short name, such as release-checklist. The agent reads a skill when its trigger matches."
       />
       <p class="up2">
-        <button type="submit" class="btn" name="do" value="add_skill">
+        <Submit name="do" value="add_skill">
           Add skill
-        </button>
+        </Submit>
       </p>
     </div>
   </>
@@ -672,22 +667,20 @@ const Actions: FC<Pick<EditPageProps, 'preview' | 'name' | 'fields' | 'saveTrial
     <>
       {preview && saveTrial && <SaveTrialNote trial={saveTrial} />}
       <div class="acts">
-        <button type="submit" class={preview ? 'btn' : 'btn go'} name="do" value="preview">
+        <Submit isMain={!preview} name="do" value="preview">
           Check and preview
-        </button>
+        </Submit>
         {preview && (
-          <button type="submit" class="btn go" name="do" value="save">
+          <Submit isMain name="do" value="save">
             {saveTrial?.promise
               ? `Save and try on ${saveTrial.set}`
               : nameSaving(preview, name === null)}
-          </button>
+          </Submit>
         )}
-        <button type="submit" class="btn" name="do" value={fields ? 'files' : 'form'}>
+        <Submit name="do" value={fields ? 'files' : 'form'}>
           {fields ? 'Edit as files' : 'Edit as a form'}
-        </button>
-        <a class="ul" href={name === null ? '/agents' : accountPath(name)}>
-          Cancel
-        </a>
+        </Submit>
+        <TextLink href={name === null ? '/agents' : accountPath(name)}>Cancel</TextLink>
       </div>
     </>
   )
@@ -733,12 +726,8 @@ const TemplatesPage: FC<{ frame: Frame; templates: readonly DefinitionTemplate[]
         ))}
       </fieldset>
       <div class="acts">
-        <button type="submit" class="btn go">
-          Continue
-        </button>
-        <a class="ul" href="/agents">
-          Cancel
-        </a>
+        <Submit isMain>Continue</Submit>
+        <TextLink href="/agents">Cancel</TextLink>
       </div>
     </form>
   </Layout>

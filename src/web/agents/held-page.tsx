@@ -13,7 +13,7 @@ import { grantErrors } from '../../hub/grants/actions'
 import { type HubEnv, requireViewer, toAppError } from '../../hub/http/page-entry'
 import { capitalize, formatCount, formatPlural } from '../../shared/format'
 import { comparePath, setsPath, trialPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -26,7 +26,8 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { Block } from '../parts/block'
+import { AccountLink, TextLink } from '../parts/links'
 import { RelativeTime } from '../parts/times'
 import { formatTimes } from '../runs/replay-promise'
 import { editPath, heldPath, versionsPath } from './agent-paths'
@@ -34,10 +35,7 @@ import { FileDiffs } from './edit-page'
 
 /** Registers the page of the change of an agent that waits for its trial, and its forms. */
 export function registerHeldPage(app: Hono<HubEnv>): void {
-  app.get(
-    '/a/:name/held',
-    page((c) => show(c)),
-  )
+  app.get('/a/:name/held', page(show))
   app.post('/a/:name/held/apply', page(submitApply))
   app.post('/a/:name/held/discard', page(submitDiscard))
 }
@@ -137,24 +135,17 @@ const HeldPage: FC<HeldPageProps> = ({ frame, name, held, decided, diffs, form }
       <h1>{held ? 'Change that waits' : 'No change waits'}</h1>
       <p class="by up2">
         <AccountLink name={name} kind="agent" />
-        <a class="ul" href={editPath(name)}>
-          Active version
-        </a>
-        {held && (
-          <a class="ul" href={`${editPath(name)}?held`}>
-            Open the change in the editor
-          </a>
-        )}
+        <TextLink href={editPath(name)}>Active version</TextLink>
+        {held && <TextLink href={`${editPath(name)}?held`}>Open the change in the editor</TextLink>}
       </p>
       <ErrorSummary problem={form.problem} />
       {held && (
         <>
           <Waiting held={held} now={frame.now} />
           <Decide held={held} isAdmin={frame.viewer?.isAdmin === true} form={form} />
-          <section class="block">
-            <h2>Changed lines</h2>
+          <Block title="Changed lines">
             <FileDiffs of={diffs} none="The files are the same as those of the active version." />
-          </section>
+          </Block>
         </>
       )}
       {last && (
@@ -173,8 +164,7 @@ const HeldPage: FC<HeldPageProps> = ({ frame, name, held, decided, diffs, form }
         </p>
       )}
       {earlier.length > 0 && (
-        <section class="block">
-          <h2>Earlier changes</h2>
+        <Block title="Earlier changes">
           <ul class="list">
             {earlier.map((each) => (
               <li>
@@ -188,7 +178,7 @@ const HeldPage: FC<HeldPageProps> = ({ frame, name, held, decided, diffs, form }
               </li>
             ))}
           </ul>
-        </section>
+        </Block>
       )}
     </Layout>
   )
@@ -200,15 +190,11 @@ const Pages: FC<{ held: HeldProgress; now: number }> = ({ held, now }) => (
     <span>saved by</span>
     <AccountLink {...held.savedBy} />
     <RelativeTime at={held.savedAt} now={now} />
-    {held.hasTrial && held.trialId && (
-      <a class="ul" href={trialPath(held.trialId)}>
-        Trial
-      </a>
-    )}
+    {held.hasTrial && held.trialId && <TextLink href={trialPath(held.trialId)}>Trial</TextLink>}
     {held.version !== null && (
-      <a class="ul" href={`${versionsPath(held.name)}?show=${held.version}#changes`}>
+      <TextLink href={`${versionsPath(held.name)}?show=${held.version}#changes`}>
         Version {held.version}
-      </a>
+      </TextLink>
     )}
   </p>
 )
@@ -306,9 +292,7 @@ const Decide: FC<{ held: HeldProgress; isAdmin: boolean; form: FormState<ApplyFi
             required
           />
           <div>
-            <button type="submit" class="btn">
-              Apply change
-            </button>
+            <Submit>Apply change</Submit>
           </div>
         </form>
       </details>
@@ -322,9 +306,7 @@ const Decide: FC<{ held: HeldProgress; isAdmin: boolean; form: FormState<ApplyFi
             ? 'It is not applied, and its trial is cancelled. The draft stays with the trial.'
             : 'It is not applied, and its files are deleted.'}
         </p>
-        <button type="submit" class="btn up2">
-          Discard change
-        </button>
+        <Submit class="up2">Discard change</Submit>
       </form>
     </details>
   </section>

@@ -42,27 +42,21 @@ import {
 import { memoryLimits, privateMemoryLimits } from '../../shared/config'
 import { formatBytes, formatCount, formatDay, formatMoney, formatPlural } from '../../shared/format'
 import { accountPath, postPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import { createForm, type FormProblem, toProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { RelativeTime } from '../parts/times'
 
 /** Registers `/a/:name/knows`, its sessions, and their forms. */
 export function registerKnowsPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/a/:name/knows',
-    page((c) => showKnowledge(c, null)),
-  )
+  app.get('/a/:name/knows', page(showKnowledge))
   app.post('/a/:name/knows', page(correct))
   app.post('/a/:name/private', page(changePrivate))
-  app.get(
-    '/a/:name/knows/:session',
-    page((c) => showSession(c, null)),
-  )
+  app.get('/a/:name/knows/:session', page(showSession))
   app.post('/a/:name/knows/:session', page(changeSession))
 }
 
@@ -78,7 +72,7 @@ async function readSeen(c: PageContext): Promise<{ frame: Frame; agent: SeenAgen
 
 async function showKnowledge(
   c: PageContext,
-  problem: FormProblem | null,
+  problem: FormProblem | null = null,
   status = 200,
 ): Promise<Response> {
   const { frame, agent } = await readSeen(c)
@@ -134,7 +128,7 @@ const formatSnapshot = ({ messages, ...facts }: SessionSnapshot): string =>
 
 async function showSession(
   c: PageContext,
-  problem: FormProblem | null,
+  problem: FormProblem | null = null,
   { status = 200, compaction = null }: { status?: number; compaction?: Compaction | null } = {},
 ): Promise<Response> {
   const { frame, agent } = await readSeen(c)
@@ -279,9 +273,9 @@ const Tasks: FC<PartProps> = ({ agent, known: { tasks } }) => (
           {(agent.view.isManager || task.privateTo === agent.view.self) && (
             <form class="acts up2" method="post" action={knowsPath(agent.name)}>
               <input type="hidden" name="id" value={String(task.id)} />
-              <button type="submit" class="btn" name="change" value="close_task">
+              <Submit name="change" value="close_task">
                 Close<span class="vh"> task {task.id}</span>
-              </button>
+              </Submit>
             </form>
           )}
         </li>
@@ -399,15 +393,11 @@ const SessionPage: FC<SessionPageProps> = (props) => {
     <Layout frame={frame} title={`Session ${session.id}`} place="agents" sheet="admin">
       <h1>Session of {name}</h1>
       <p class="by up2">
-        <a class="ul" href={knowsPath(name)}>
-          What {name} knows
-        </a>{' '}
+        <TextLink href={knowsPath(name)}>What {name} knows</TextLink>{' '}
         {thread === null ? (
           <span>{describeSession(session.id)}</span>
         ) : (
-          <a class="ul" href={thread.path}>
-            {describeSession(session.id)}
-          </a>
+          <TextLink href={thread.path}>{describeSession(session.id)}</TextLink>
         )}{' '}
         <RelativeTime at={session.updatedAt} now={frame.now} />
         <span>
@@ -427,9 +417,9 @@ const SessionPage: FC<SessionPageProps> = (props) => {
         )}
       </div>
       <form class="acts" method="post" action={sessionPath(name, session.id)}>
-        <button type="submit" class="btn" name="do" value="compact">
+        <Submit name="do" value="compact">
           Compact
-        </button>
+        </Submit>
       </form>
       <p class="meta up2">
         Compact replaces the oldest messages by a summary. The agent's model writes it, at the price
@@ -441,9 +431,9 @@ const SessionPage: FC<SessionPageProps> = (props) => {
           <p class="meta">
             Deletes all messages. To restore them later, copy the snapshot at the end first.
           </p>
-          <button type="submit" class="btn up2" name="do" value="reset">
+          <Submit class="up2" name="do" value="reset">
             Reset session
-          </button>
+          </Submit>
         </form>
       </details>
       {session.summary !== '' && (
@@ -518,9 +508,9 @@ const Restore: FC<SessionPageProps> = ({ agent, session, snapshot }) => (
         hint="Paste an earlier snapshot of this session to restore it. It replaces the messages above."
       />
       <div>
-        <button type="submit" class="btn" name="do" value="restore">
+        <Submit name="do" value="restore">
           Restore
-        </button>
+        </Submit>
       </div>
     </form>
   </details>
@@ -558,9 +548,9 @@ const FactRow: FC<{ agent: SeenAgent; fact: KnownFact }> = ({ agent, fact }) => 
                 maxlength={memoryLimits.factCharsMax}
               />
               <div>
-                <button type="submit" class="btn" name="change" value="correct_fact">
+                <Submit name="change" value="correct_fact">
                   Save
-                </button>
+                </Submit>
               </div>
             </form>
           </details>
@@ -590,9 +580,9 @@ const ShareForm: FC<{ name: string; item: Item; isShared: boolean }> = (props) =
       {Object.entries(item).map(([field, value]) => (
         <input type="hidden" name={field} value={value} />
       ))}
-      <button type="submit" class="btn" name="change" value={isShared ? 'unshare' : 'share'}>
+      <Submit name="change" value={isShared ? 'unshare' : 'share'}>
         {isShared ? 'Make private again' : 'Share'}
-      </button>
+      </Submit>
     </form>
   )
 }
@@ -642,10 +632,10 @@ const DeleteForm: FC<{ name: string; target: Target }> = ({ name, target }) => {
         <p class="meta">
           It can’t be restored. Posts and sessions that quote the {what} keep their text.
         </p>
-        <button type="submit" class="btn up2" name="change" value={change}>
+        <Submit class="up2" name="change" value={change}>
           Delete {what}
           <span class="vh"> {which}</span>
-        </button>
+        </Submit>
       </form>
     </details>
   )

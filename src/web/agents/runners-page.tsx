@@ -22,7 +22,7 @@ import {
 import { upgradeErrors } from '../../hub/live/live-request'
 import { formatPlural } from '../../shared/format'
 import { activationPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -34,7 +34,8 @@ import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
 import { FormKey, readForm, readFormKey } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { Block } from '../parts/block'
+import { AccountLink, TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { StatusShape } from '../parts/meter'
 import { RelativeTime } from '../parts/times'
@@ -242,9 +243,7 @@ const State: FC<{ runner: RunnerSummary }> = ({ runner: { isConnected, isDrainin
 const RunLine: FC<{ run: RunnerRun; now: number }> = ({ run, now }) => (
   <div>
     <AccountLink name={run.agent} kind="agent" />{' '}
-    <a class="ul" href={activationPath(run.activationId)}>
-      run
-    </a>{' '}
+    <TextLink href={activationPath(run.activationId)}>run</TextLink>{' '}
     <span class="meta">
       with {run.program}, since <RelativeTime at={run.since} now={now} />
     </span>
@@ -256,17 +255,17 @@ const Actions: FC<{ runner: RunnerSummary }> = ({ runner: { id, name, ...runner 
     <form method="post" action="/runners/drain">
       <input type="hidden" name="id" value={id} />
       <input type="hidden" name="is_draining" value={String(!runner.isDraining)} />
-      <button class="btn" type="submit">
+      <Submit>
         {runner.isDraining ? 'Resume' : 'Drain'}
         <span class="vh"> {name}</span>
-      </button>
+      </Submit>
     </form>
     {!runner.isConnected && (
       <form method="post" action="/runners/remove">
         <input type="hidden" name="id" value={id} />
-        <button class="btn" type="submit">
+        <Submit>
           Remove<span class="vh"> {name}</span>
-        </button>
+        </Submit>
       </form>
     )}
   </div>
@@ -278,8 +277,7 @@ const reasons = {
 } as const
 
 const Waiting: FC<{ waiting: RunnerList['waiting']; now: number }> = ({ waiting, now }) => (
-  <section class="block">
-    <h2>Waiting for a runner</h2>
+  <Block title="Waiting for a runner">
     <table class="tbl fold">
       <TableHead columns={['Agent', 'Needs', 'Waiting since', 'Reason']} />
       <tbody>
@@ -287,9 +285,7 @@ const Waiting: FC<{ waiting: RunnerList['waiting']; now: number }> = ({ waiting,
           <tr data-row>
             <th scope="row">
               <AccountLink name={run.agent} kind="agent" />{' '}
-              <a class="ul" href={activationPath(run.activationId)}>
-                run
-              </a>
+              <TextLink href={activationPath(run.activationId)}>run</TextLink>
             </th>
             <td data-l="Needs">{[run.program, ...run.runsOn].join(', ')}</td>
             <td class="nb" data-l="Waiting since">
@@ -301,7 +297,7 @@ const Waiting: FC<{ waiting: RunnerList['waiting']; now: number }> = ({ waiting,
       </tbody>
       <caption class="vh">Runs that wait for a runner, the oldest first</caption>
     </table>
-  </section>
+  </Block>
 )
 
 type RunnerKeyFormState = FormState<'label'>
@@ -343,9 +339,7 @@ const KeySection: FC<KeySectionProps> = ({ keys, form, created, origin, now }) =
         hint="Such as the machine that it is for."
       />
       <div>
-        <button class="btn go" type="submit">
-          Create key
-        </button>
+        <Submit isMain>Create key</Submit>
       </div>
     </form>
   </section>
@@ -389,9 +383,9 @@ const KeyTable: FC<{ keys: readonly RunnerKeyRow[]; now: number }> = ({ keys, no
           <td>
             <form method="post" action="/runners/keys/revoke">
               <input type="hidden" name="id" value={key.id} />
-              <button class="btn" type="submit">
+              <Submit>
                 Revoke<span class="vh"> {key.label}</span>
-              </button>
+              </Submit>
             </form>
           </td>
         </tr>

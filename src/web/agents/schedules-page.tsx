@@ -21,7 +21,7 @@ import { run } from '../../shared/db/batch'
 import { AppError } from '../../shared/errors'
 import { formatMoney, formatPlural } from '../../shared/format'
 import { activationPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeText,
@@ -35,7 +35,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, runFormOnce } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { NextRuns, RelativeTime } from '../parts/times'
 import { heldPath, schedulesPath } from './agent-paths'
 import { formatRunCost, ReachNote, whereAnswersGo } from './edit-page'
@@ -45,10 +45,7 @@ type Form = FormState<ScheduleField>
 
 /** Registers `/a/:name/schedules` with its forms. */
 export function registerSchedulePages(app: Hono<HubEnv>): void {
-  app.get(
-    '/a/:name/schedules',
-    page((c) => show(c, { form: emptyForm })),
-  )
+  app.get('/a/:name/schedules', page(show))
   app.post('/a/:name/schedules', page(submit))
 }
 
@@ -64,7 +61,11 @@ interface Shown {
   preview?: ScheduleEdit
 }
 
-async function show(c: PageContext, shown: Shown, status = 200): Promise<Response> {
+async function show(
+  c: PageContext,
+  shown: Shown = { form: emptyForm },
+  status = 200,
+): Promise<Response> {
   const { form, edited = null } = shown
   const name = nameOf(c)
   const { frame, answers } = await readPage(c, {
@@ -326,10 +327,10 @@ const Entry: FC<EntryProps> = ({ entry, index, ...props }) => {
         <FormKey />
         <input type="hidden" name="base" value={String(base)} />
         <input type="hidden" name="key" value={entry.key} />
-        <button type="submit" class="btn" name="do" value={entry.isPaused ? 'resume' : 'pause'}>
+        <Submit name="do" value={entry.isPaused ? 'resume' : 'pause'}>
           {entry.isPaused ? 'Resume' : 'Pause'}
           <span class="vh"> {entry.task}</span>
-        </button>
+        </Submit>
       </form>
       <DeleteScheduleForm name={name} base={base} entry={entry} />
     </section>
@@ -350,9 +351,9 @@ const DeleteScheduleForm: FC<{ name: string; base: number; entry: ScheduleEntry 
       <input type="hidden" name="base" value={String(base)} />
       <input type="hidden" name="key" value={entry.key} />
       <p class="meta">{name} is not given this task again. Its earlier runs stay.</p>
-      <button type="submit" class="btn up2" name="do" value="delete">
+      <Submit class="up2" name="do" value="delete">
         Delete schedule<span class="vh"> {entry.task}</span>
-      </button>
+      </Submit>
     </form>
   </details>
 )
@@ -440,9 +441,9 @@ const ScheduleForm: FC<ScheduleFormProps> = ({ name, base, form, edited, prefix 
       hint="What to do, and where to publish. If the run writes in no thread, its final answer goes to the inbox of whoever saved the schedule."
     />
     <div>
-      <button type="submit" class="btn go" name="do" value="preview">
+      <Submit isMain name="do" value="preview">
         Preview
-      </button>
+      </Submit>
     </div>
   </form>
 )
@@ -536,15 +537,13 @@ const Preview: FC<PreviewProps> = ({ name, base, form, edited, preview }) => {
         {(Object.keys(form.typed) as ScheduleField[]).map((field) => (
           <input type="hidden" name={field} value={form.typed[field]} />
         ))}
-        <button type="submit" class="btn go" name="do" value="save">
+        <Submit isMain name="do" value="save">
           Save schedule
-        </button>
-        <button type="submit" class="btn" name="do" value="edit">
+        </Submit>
+        <Submit name="do" value="edit">
           Change
-        </button>
-        <a class="ul" href={schedulesPath(name)}>
-          Cancel
-        </a>
+        </Submit>
+        <TextLink href={schedulesPath(name)}>Cancel</TextLink>
       </form>
     </section>
   )

@@ -4,7 +4,7 @@ import { type HubEnv, requireAdminViewer } from '../../hub/http/page-entry'
 import { assignTask, taskInput } from '../../hub/scheduling/task-actions'
 import { limits } from '../../shared/config'
 import { accountPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeText,
@@ -113,9 +113,7 @@ export const TaskForm: FC<{ name: string; submitted?: TaskFormState }> = ({ name
           The reply arrives in your <a href="/inbox">inbox</a>. Nobody else is notified.
         </p>
         <div class="acts">
-          <button type="submit" class="btn">
-            Assign task
-          </button>
+          <Submit>Assign task</Submit>
         </div>
       </form>
     </details>

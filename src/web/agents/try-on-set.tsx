@@ -10,10 +10,11 @@ import type { ErrorDetail } from '../../shared/errors'
 import { formatPlural } from '../../shared/format'
 import type { TrialId } from '../../shared/ids'
 import { setsPath } from '../../shared/paths'
-import { Field } from '../form/fields'
+import { Field, Submit } from '../form/fields'
 import { createForm } from '../form/form-state'
 import { readFormActor } from '../frame/read-form'
 import type { PageContext } from '../frame/send-page'
+import { TextLink } from '../parts/links'
 import {
   describePromise,
   formatTimes,
@@ -136,11 +137,7 @@ export const ChosenSetNote: FC<{ offered: OfferedSets | null }> = ({ offered }) 
     : offered?.sets.find(({ id }) => id === offered.choice?.setId)
   return set ? (
     <p class="note">
-      Change the definition, then{' '}
-      <a class="ul" href={`#${tryOnSetId}`}>
-        try it on {set.name}
-      </a>
-      .
+      Change the definition, then <TextLink href={`#${tryOnSetId}`}>try it on {set.name}</TextLink>.
     </p>
   ) : null
 }
@@ -190,16 +187,14 @@ export const TryOnSet: FC<TryOnSetProps> = ({ agent, files, offered, shown }) =>
       {promise && <Obstacles problems={promise.problems} files={files} shown={shown} />}
       <div class="acts up3">
         {canStart && (
-          <button type="submit" class="btn go" name="do" value="start_trial">
+          <Submit isMain name="do" value="start_trial">
             Start trial
-          </button>
+          </Submit>
         )}
-        <button type="submit" class="btn" name="do" value="try">
+        <Submit name="do" value="try">
           {canStart ? 'Check and preview cost' : 'Try on the set'}
-        </button>
-        <a class="ul" href={setsPath(agent)}>
-          Test sets
-        </a>
+        </Submit>
+        <TextLink href={setsPath(agent)}>Test sets</TextLink>
       </div>
     </section>
   )

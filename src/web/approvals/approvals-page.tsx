@@ -14,11 +14,11 @@ import { approvals as limits } from '../../shared/config'
 import { formatDuration, formatExact, formatMoney, formatPlural, toIso } from '../../shared/format'
 import { activationPath, connectPath, postPath } from '../../shared/paths'
 import { heldPath } from '../agents/agent-paths'
-import { ErrorSummary } from '../form/fields'
+import { ErrorSummary, Submit } from '../form/fields'
 import type { FormProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { formatDeciders } from '../parts/run-lines'
 import { RelativeTime } from '../parts/times'
 
@@ -106,12 +106,9 @@ const Empty: FC = () => (
   <div class="empty">
     <p>
       <strong>Calls that require approval appear here.</strong>
-      Choose these calls in the{' '}
-      <a class="ul" href="/policy">
-        policy
-      </a>
-      : a grant such as <code>github:*</code>, a tier such as <code>tier:write</code>, or a tool
-      such as <code>tool:hub_create_post</code>.
+      Choose these calls in the <TextLink href="/policy">policy</TextLink>: a grant such as{' '}
+      <code>github:*</code>, a tier such as <code>tier:write</code>, or a tool such as{' '}
+      <code>tool:hub_create_post</code>.
     </p>
   </div>
 )
@@ -226,9 +223,9 @@ const Reasons: FC<{ row: VisibleApproval; isAdmin: boolean }> = ({ row, isAdmin 
         {isAdmin && row.reasons.some(({ kind }) => kind === 'policy') && (
           <>
             {' '}
-            <a class="ul" href={`/policy/${encodeURIComponent(row.agentName)}#require_approval`}>
+            <TextLink href={`/policy/${encodeURIComponent(row.agentName)}#require_approval`}>
               Edit policy
-            </a>
+            </TextLink>
           </>
         )}
       </dd>
@@ -240,16 +237,12 @@ const Place: FC<{ row: VisibleApproval }> = ({ row }) => {
   return (
     <>
       {row.postId && (
-        <a class="ul" href={postPath(row.postId)}>
+        <TextLink href={postPath(row.postId)}>
           <bdi>{row.postTitle}</bdi>
-        </a>
+        </TextLink>
       )}
       {row.postId && run && ' · '}
-      {run && (
-        <a class="ul" href={activationPath(run)}>
-          run so far
-        </a>
-      )}
+      {run && <TextLink href={activationPath(run)}>run so far</TextLink>}
       {run && !row.activationId && ' · '}
       {!row.activationId &&
         `external call; its caller has to repeat it ${run ? 'in this run ' : ''}after approval`}
@@ -267,20 +260,18 @@ const DecisionForm: FC<StepProps & { row: VisibleApproval }> = ({ row, next }) =
         <input id={field} name="note" data-max={limits.noteCharsMax} autocomplete="off" />
       </div>
       <div class="acts">
-        <button type="submit" class="btn go" name="decision" value="approve">
+        <Submit isMain name="decision" value="approve">
           Approve once
-        </button>
+        </Submit>
         {row.activationId && (
-          <button type="submit" class="btn" name="decision" value="approve_activation">
+          <Submit name="decision" value="approve_activation">
             Approve this tool for the run
-          </button>
+          </Submit>
         )}
-        <button type="submit" class="btn" name="decision" value="deny">
+        <Submit name="decision" value="deny">
           Deny
-        </button>
-        <a class="ul" href={rulePath(row.id)}>
-          Approve, and don’t ask again…
-        </a>
+        </Submit>
+        <TextLink href={rulePath(row.id)}>Approve, and don’t ask again…</TextLink>
       </div>
       {row.activationId && (
         <p class="meta">
@@ -306,12 +297,12 @@ const AllForm: FC<StepProps> = ({ calls, next }) => {
         <input id={field} name="note" data-max={limits.noteCharsMax} autocomplete="off" />
       </div>
       <div class="acts">
-        <button type="submit" class="btn go" name="decision" value="approve">
+        <Submit isMain name="decision" value="approve">
           Approve all {count}
-        </button>
-        <button type="submit" class="btn" name="decision" value="deny">
+        </Submit>
+        <Submit name="decision" value="deny">
           Deny all {count}
-        </button>
+        </Submit>
       </div>
     </form>
   )
@@ -354,9 +345,9 @@ const ResumeLine: FC<{
           <>
             {', where no account is connected. '}
             {viewerName !== null && of.requesters.some(({ name }) => name === viewerName) && (
-              <a class="ul" href={connectPath(account.service)}>
+              <TextLink href={connectPath(account.service)}>
                 Connect your account at {account.service}
-              </a>
+              </TextLink>
             )}
           </>
         )}

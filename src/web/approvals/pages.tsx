@@ -24,10 +24,7 @@ const decidedShown = 15
 
 /** Registers `GET /approvals` with its forms, and the form of a standing rule, `/approvals/:id/rule`. */
 export function registerApprovalPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/approvals',
-    page((c) => showApprovals(c, null)),
-  )
+  app.get('/approvals', page(showApprovals))
   app.post('/approvals', page(decideAll))
   app.post('/approvals/:id', page(decideOne))
   app.get('/approvals/:id/rule', page(showRule))
@@ -86,7 +83,7 @@ async function answerDecision(
 
 async function showApprovals(
   c: PageContext,
-  problem: FormProblem | null,
+  problem: FormProblem | null = null,
   status = 200,
 ): Promise<Response> {
   const credential = await readCredential(c)

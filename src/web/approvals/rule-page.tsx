@@ -14,8 +14,12 @@ import {
   redactApproval,
   type VisibleApproval,
 } from '../../hub/approvals/arguments'
-import { type ApprovalRow, selectApproval } from '../../hub/approvals/queries'
-import { type RuleScope, selectRuleScope } from '../../hub/approvals/standing-rule-queries'
+import {
+  type ApprovalRow,
+  type RuleScope,
+  selectApproval,
+  selectRuleScope,
+} from '../../hub/approvals/queries'
 import type { ArgumentRule } from '../../hub/contract/hub'
 import { readCredential, requireAdminViewer } from '../../hub/http/page-entry'
 import { formatToolName } from '../../hub/rules/traces'
@@ -23,7 +27,7 @@ import { requestReader } from '../../hub/viewers/reader'
 import { standingRules } from '../../shared/config'
 import { describeIssue } from '../../shared/describe-issue'
 import { formatExact, toIso } from '../../shared/format'
-import { Checkbox, ErrorSummary, Field } from '../form/fields'
+import { Checkbox, ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -36,6 +40,8 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
+import { TextLink } from '../parts/links'
 import { ArgumentsBlock, rulePath } from './approvals-page'
 
 /** Everything that the page of a rule shows. */
@@ -141,22 +147,16 @@ const RulePage: FC<RulePageProps> = (props) => {
         Approves this call of {formatToolName(row.tool)} by {row.agentName}, and creates a standing
         rule: calls that it covers run without an approval until it ends, also when the run has read
         text by guests or from outside. The policy still has to allow them. You can revoke the rule
-        on the{' '}
-        <a class="ul" href="/policy#rules">
-          policy page
-        </a>
-        .
+        on the <TextLink href="/policy#rules">policy page</TextLink>.
       </p>
       <ErrorSummary problem={form.problem} />
-      <section class="block">
-        <h2>This call</h2>
+      <Block title="This call">
         <ArgumentsBlock parts={row.showArguments(2)} />
-      </section>
+      </Block>
       {rule && <Preview {...props} rule={rule} />}
-      <section class="block">
-        <h2>Change what the rule covers</h2>
+      <Block title="Change what the rule covers">
         <RuleForm {...props} />
-      </section>
+      </Block>
     </Layout>
   )
 }
@@ -181,12 +181,10 @@ const Preview: FC<RulePageProps & { rule: PreparedRule }> = ({ row, rule, form }
         <input type="hidden" name={name} value={text} />
       ))}
       <div class="acts">
-        <button type="submit" class="btn go" name="do" value="create">
+        <Submit isMain name="do" value="create">
           Approve, and don’t ask again
-        </button>
-        <a class="ul" href="/approvals">
-          Cancel
-        </a>
+        </Submit>
+        <TextLink href="/approvals">Cancel</TextLink>
       </div>
     </form>
   </section>
@@ -221,9 +219,9 @@ const RuleForm: FC<RulePageProps> = ({ row, varying, form }) => (
       required
     />
     <div class="acts">
-      <button type="submit" class="btn" name="do" value="preview">
+      <Submit name="do" value="preview">
         Preview rule
-      </button>
+      </Submit>
     </div>
   </form>
 )

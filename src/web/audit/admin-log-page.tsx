@@ -10,7 +10,7 @@ import { adminLogFilter } from '../../hub/operations/audit-view'
 import { audit } from '../../shared/config'
 import { decodeKeyset, splitPage, toTimeKey } from '../../shared/cursor'
 import { formatPlural, toIso } from '../../shared/format'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import { createForm, type FormProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
@@ -112,9 +112,7 @@ const FilterForm: FC<{ typed: AdminLogValues }> = ({ typed }) => {
       <Field {...text} name="target" label="Target" placeholder="Any" />
       <Field {...text} name="since" label="From (UTC)" type="date" />
       <Field {...text} name="until" label="Before (UTC)" type="date" />
-      <button type="submit" class="btn">
-        Filter
-      </button>
+      <Submit>Filter</Submit>
     </form>
   )
 }

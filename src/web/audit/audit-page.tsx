@@ -30,13 +30,14 @@ import { audit } from '../../shared/config'
 import { decodeKeyset, splitPage, toTimeKey } from '../../shared/cursor'
 import { formatBytes, formatExact, formatPlural, formatSpan, toIso } from '../../shared/format'
 import { activationPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import { createForm, type FormProblem, type Typed, toProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
 import { type PageContext, page, readPage, sendCsv, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { formatCsv } from '../parts/csv'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { EmptyList, Pager, TableHead } from '../parts/lists'
 import { Icon } from '../parts/meter'
 import { RelativeTime } from '../parts/times'
@@ -183,9 +184,7 @@ const Archives: FC<{ archives: ArchiveView[]; query: string }> = ({ archives, qu
       <ul class="acts up3">
         {archives.map(({ name, day }) => (
           <li>
-            <a class="ul" href={`/audit?${addParameter(query, 'archived', name)}`}>
-              {day}
-            </a>
+            <TextLink href={`/audit?${addParameter(query, 'archived', name)}`}>{day}</TextLink>
           </li>
         ))}
       </ul>
@@ -253,10 +252,10 @@ const TaskLink: FC<{ row: AuditRow }> = ({ row }) =>
   row.activationId === null ? (
     <>external call</>
   ) : (
-    <a class="ul" href={activationPath(row.activationId)}>
+    <TextLink href={activationPath(row.activationId)}>
       {row.task ? formatTask(row.task) : 'run'}
       {row.askedBy && ` by ${row.askedBy.name}`}
-    </a>
+    </TextLink>
   )
 
 const DecisionLabel: FC<{ row: AuditRow }> = ({ row }) => {
@@ -339,11 +338,7 @@ const Reason: FC<{ text: string }> = ({ text }) => {
   return (
     <>
       {reason}
-      {path && (
-        <a class="ul" href={path}>
-          {path}
-        </a>
-      )}
+      {path && <TextLink href={path}>{path}</TextLink>}
     </>
   )
 }
@@ -352,19 +347,14 @@ const Reason: FC<{ text: string }> = ({ text }) => {
 const ClosedRun: FC<{ id: string | null }> = ({ id }) => (
   <>
     The run is private to others.{' '}
-    {id !== null && (
-      <a class="ul" href={activationPath(id)}>
-        Open it as admin
-      </a>
-    )}{' '}
-    to see arguments and result.
+    {id !== null && <TextLink href={activationPath(id)}>Open it as admin</TextLink>} to see
+    arguments and result.
   </>
 )
 
 const Texts: FC<{ row: AuditRow; texts: CallContents }> = ({ row, texts }) => (
   <>
-    <section class="block">
-      <h2>Arguments</h2>
+    <Block title="Arguments">
       {texts.arguments === null ? (
         <p class="meta">
           {texts.isClosed ? (
@@ -380,14 +370,13 @@ const Texts: FC<{ row: AuditRow; texts: CallContents }> = ({ row, texts }) => (
           {formatArguments(texts.arguments)}
         </pre>
       )}
-    </section>
+    </Block>
     {texts.result !== null && (
-      <section class="block">
-        <h2>Result</h2>
+      <Block title="Result">
         <pre class="up3" tabindex={0}>
           {texts.result}
         </pre>
-      </section>
+      </Block>
     )}
   </>
 )
@@ -411,9 +400,7 @@ const FilterForm: FC<{ typed: AuditFilterValues }> = ({ typed }) => {
       <Field {...choice} name="outcome" label="Outcome" options={outcomes} />
       <Field {...text} name="since" label="From (UTC)" type="date" />
       <Field {...text} name="until" label="Before (UTC)" type="date" />
-      <button type="submit" class="btn">
-        Filter
-      </button>
+      <Submit>Filter</Submit>
     </form>
   )
 }

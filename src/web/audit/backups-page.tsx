@@ -7,6 +7,8 @@ import { formatBytes, formatCount } from '../../shared/format'
 import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
 import { page, pageErrors, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
+import { TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 
@@ -39,8 +41,7 @@ const BackupsPage: FC<BackupsPageProps> = ({ frame, origin, rows }) => (
     <h1>Backups</h1>
     <LastBackup last={rows[0] ?? null} now={frame.now} />
     {rows.length > 0 && <BackupTable rows={rows} now={frame.now} />}
-    <section class="block">
-      <h2>Write a backup</h2>
+    <Block title="Write a backup">
       <p class="up3">
         Run this in the folder of Rookery, on the machine of the hub or another one. People can read
         and not write while the database is copied.
@@ -52,9 +53,8 @@ const BackupsPage: FC<BackupsPageProps> = ({ frame, origin, rows }) => (
         The folder holds private messages in clear text. Keep the vault key in another place: it is
         not in the backup, and credentials cannot be read without it.
       </p>
-    </section>
-    <section class="block">
-      <h2>Restore a backup</h2>
+    </Block>
+    <Block title="Restore a backup">
       <p class="up3">
         A backup is read into a hub that is empty, and of the same version. To try one, restore it
         into a new folder:
@@ -62,11 +62,9 @@ const BackupsPage: FC<BackupsPageProps> = ({ frame, origin, rows }) => (
       <pre class="up2" tabindex={0}>{`ROOKERY_STATE_DIR=restored npm run restore -- backups/today
 ROOKERY_STATE_DIR=restored PORT=8788 npm start`}</pre>
       <p class="up2">
-        <a class="ul" href="/docs/guides/upgrading#restore-a-backup">
-          All about backups
-        </a>
+        <TextLink href="/docs/guides/upgrading#restore-a-backup">All about backups</TextLink>
       </p>
-    </section>
+    </Block>
   </Layout>
 )
 

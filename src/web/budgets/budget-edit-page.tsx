@@ -28,7 +28,7 @@ import type { Statements } from '../../shared/db/batch'
 import { notFound } from '../../shared/errors'
 import { formatBudgetMoney, formatCount } from '../../shared/format'
 import { describeZone } from '../../shared/local-time'
-import { Checkbox, ErrorSummary, Field } from '../form/fields'
+import { Checkbox, ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeDollars,
@@ -53,6 +53,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, type PageRead, page, readPage, sendPage } from '../frame/send-page'
+import { TextLink } from '../parts/links'
 import { budgetPath, deleteBudgetPath, newBudgetPath } from './budget-paths'
 import {
   BudgetName,
@@ -63,20 +64,11 @@ import {
 
 /** Registers the forms `/budgets/new`, `/budgets/:id` and `/budgets/:id/delete`. */
 export function registerBudgetForms(app: Hono<HubEnv>): void {
-  app.get(
-    '/budgets/new',
-    page((c) => showNewForm(c, createForm(newBudgetValues))),
-  )
+  app.get('/budgets/new', page(showNewForm))
   app.post('/budgets/new', page(submitNew))
-  app.get(
-    '/budgets/:id',
-    page((c) => showEditForm(c, null)),
-  )
+  app.get('/budgets/:id', page(showEditForm))
   app.post('/budgets/:id', page(submitEdit))
-  app.get(
-    '/budgets/:id/delete',
-    page((c) => showDeleteForm(c, null)),
-  )
+  app.get('/budgets/:id/delete', page(showDeleteForm))
   app.post('/budgets/:id/delete', page(submitDelete))
 }
 
@@ -99,7 +91,7 @@ const redirectToBudget = (c: PageContext, id: string): Response =>
 /** Shows the form of a new budget, with a link to `duplicate`, a budget for the same scope and period. */
 async function showNewForm(
   c: PageContext,
-  form: BudgetFormState,
+  form: BudgetFormState = createForm(newBudgetValues),
   status = 200,
   duplicate: BudgetInput | null = null,
 ): Promise<Response> {
@@ -157,7 +149,7 @@ async function submitNew(c: PageContext): Promise<Response> {
 
 async function showEditForm(
   c: PageContext,
-  submitted: BudgetFormState | null,
+  submitted: BudgetFormState | null = null,
   status = 200,
 ): Promise<Response> {
   const now = c.var.context.clock.now()
@@ -197,7 +189,7 @@ function rejectLimits(
 
 async function showDeleteForm(
   c: PageContext,
-  problem: FormProblem | null,
+  problem: FormProblem | null = null,
   status = 200,
 ): Promise<Response> {
   const now = c.var.context.clock.now()
@@ -243,9 +235,9 @@ const NewBudgetPage: FC<NewBudgetPageProps> = ({ frame, form, names, duplicate }
       <ErrorSummary problem={form.problem} />
       {duplicate && (
         <p>
-          <a class="ul" href={budgetPath(duplicate.id)}>
+          <TextLink href={budgetPath(duplicate.id)}>
             Edit the {periodLabels[duplicate.period]} budget of {formatBudgetOwner(duplicate)}
-          </a>
+          </TextLink>
         </p>
       )}
     </div>
@@ -350,9 +342,7 @@ const DeletionRefusal: FC<{ budget: PageBudget }> = ({ budget }) => (
       <a class="btn" href={budgetPath(budget.id)}>
         Edit budget
       </a>
-      <a class="ul" href="/budgets">
-        Back to budgets
-      </a>
+      <TextLink href="/budgets">Back to budgets</TextLink>
     </p>
   </>
 )
@@ -370,12 +360,8 @@ const DeleteForm: FC<{ budget: PageBudget; others: PageBudget[] }> = ({ budget, 
       )}
     </ul>
     <div class="acts up2">
-      <button type="submit" class="btn">
-        Delete budget
-      </button>
-      <a class="ul" href="/budgets">
-        Cancel
-      </a>
+      <Submit>Delete budget</Submit>
+      <TextLink href="/budgets">Cancel</TextLink>
     </div>
   </form>
 )
@@ -426,12 +412,8 @@ const BudgetForm: FC<BudgetFormProps> = ({ form, names, action }) => (
     {names && <ResetFields form={form} />}
     <ThresholdFields form={form} />
     <div class="acts">
-      <button type="submit" class="btn go">
-        {names ? 'Create budget' : 'Save'}
-      </button>
-      <a class="ul" href="/budgets">
-        Cancel
-      </a>
+      <Submit isMain>{names ? 'Create budget' : 'Save'}</Submit>
+      <TextLink href="/budgets">Cancel</TextLink>
     </div>
   </form>
 )

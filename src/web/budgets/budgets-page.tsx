@@ -32,7 +32,8 @@ import {
 import { communityPath, runsPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
-import { AccountLink } from '../parts/links'
+import { Block } from '../parts/block'
+import { AccountLink, TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { Icon, Meter, Status } from '../parts/meter'
 import { ActivationTable } from '../parts/run-lines'
@@ -533,8 +534,7 @@ function formatForecast(budget: PageBudget, forecast: Forecast, now: number): st
 const ArchivedCalls: FC<{ archives: ArchiveView[] }> = ({ archives }) => {
   const last = archives.at(-1)
   return last === undefined ? null : (
-    <section class="block">
-      <h2>Archived model calls</h2>
+    <Block title="Archived model calls">
       <p class="meta">
         Older calls are archived by day. The charts and sums above still count them.
       </p>
@@ -549,11 +549,9 @@ const ArchivedCalls: FC<{ archives: ArchiveView[] }> = ({ archives }) => {
       </ul>
       {archives.length === archiving.listedMax && (
         <p>
-          <a class="ul" href={`/budgets?archived_before=${last.day}`}>
-            Older days
-          </a>
+          <TextLink href={`/budgets?archived_before=${last.day}`}>Older days</TextLink>
         </p>
       )}
-    </section>
+    </Block>
   )
 }

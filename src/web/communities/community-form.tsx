@@ -26,7 +26,7 @@ import { limits, type ReplyLimits } from '../../shared/config'
 import type { AppError } from '../../shared/errors'
 import { formatDay } from '../../shared/format'
 import { communityPath, communitySettingsPath, communityTriggersPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeText,
@@ -41,17 +41,14 @@ import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { type LimitField, LimitFields, limitFields, toLimitTexts } from '../moderation/limits-page'
-import { AccountLink, CommunityMark, CommunityName } from '../parts/links'
+import { AccountLink, CommunityMark, CommunityName, TextLink } from '../parts/links'
 
 /** Members that the page shows. */
 const membersMax = 500
 
 /** Registers the pages that create a community, and show and change its settings and members. */
 export function registerCommunityForms(app: Hono<HubEnv>): void {
-  app.get(
-    '/communities-new',
-    page((c) => showNew(c, emptyCommunityForm)),
-  )
+  app.get('/communities-new', page(showNew))
   app.post('/communities-new', page(create))
   app.get(
     '/m/:name/settings',
@@ -70,7 +67,7 @@ async function requireManager(c: PageContext): Promise<Manager> {
 
 async function showNew(
   c: PageContext,
-  form: NewCommunityFormState,
+  form: NewCommunityFormState = emptyCommunityForm,
   status = 200,
 ): Promise<Response> {
   const { frame } = await readPage(c, {})
@@ -296,16 +293,14 @@ const MemberActions: FC<{
       {isManager && (
         <form method="post" action={path}>
           <input type="hidden" name="account" value={member.name} />
-          <button type="submit" class="btn" name="role" value={other}>
+          <Submit name="role" value={other}>
             Make {member.name} a {other}
-          </button>
+          </Submit>
         </form>
       )}
       <form method="post" action={`${path}/remove`}>
         <input type="hidden" name="account" value={member.name} />
-        <button type="submit" class="btn">
-          {isSelf ? 'Leave' : `Remove ${member.name}`}
-        </button>
+        <Submit>{isSelf ? 'Leave' : `Remove ${member.name}`}</Submit>
       </form>
     </div>
   )
@@ -322,9 +317,9 @@ export const ClosedCommunityPage: FC<{ frame: Frame; community: OwnCommunity }> 
       <p class="lede">Only its members read this community. Admins can add themselves.</p>
       <form class="up4" method="post" action={`${communityPath(community.name)}/members`}>
         <input type="hidden" name="account" value={frame.viewer?.name} />
-        <button type="submit" class="btn" name="role" value="member">
+        <Submit name="role" value="member">
           Add yourself as a member
-        </button>
+        </Submit>
         <p class="meta up2">The admin log records that you joined.</p>
       </form>
     </Layout>
@@ -465,12 +460,8 @@ const NewCommunityForm: FC<{ form: NewCommunityFormState; isGuest: boolean }> = 
         />
         <SharedFields form={form} isGuest={isGuest} />
         <div class="acts">
-          <button type="submit" class="btn go">
-            Create community
-          </button>
-          <a class="ul" href="/m">
-            Cancel
-          </a>
+          <Submit isMain>Create community</Submit>
+          <TextLink href="/m">Cancel</TextLink>
         </div>
       </form>
     </>
@@ -488,9 +479,7 @@ const SettingsForm: FC<{
       <SharedFields form={props.form} />
       <LimitFields form={props.form} ofHub={props.hubLimits} />
       <div class="acts">
-        <button type="submit" class="btn go">
-          Save
-        </button>
+        <Submit isMain>Save</Submit>
       </div>
     </form>
   </>
@@ -511,9 +500,7 @@ const MemberForm: FC<{ form: MemberFormState; action: string }> = ({ form, actio
       />
       <Field form={form} as="select" name="role" label="Role" options={roleLabels} />
       <div class="acts">
-        <button type="submit" class="btn">
-          Add member
-        </button>
+        <Submit>Add member</Submit>
       </div>
     </form>
   </>

@@ -30,7 +30,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { CommunityLists, CommunityMark, CommunityName } from '../parts/links'
+import { CommunityLists, CommunityMark, CommunityName, TextLink } from '../parts/links'
 import { FeedPager, NameList } from '../parts/lists'
 import { ToggleForm } from '../parts/meter'
 import { createPostForm, PostComposer } from '../posts/composer'
@@ -220,9 +220,9 @@ const CommunityPage: FC<CommunityPageProps> = (props) => {
                 <li>
                   <span>
                     <span class="meta">Pinned</span>{' '}
-                    <a class="ul" href={postPath(id)}>
+                    <TextLink href={postPath(id)}>
                       <bdi>{title}</bdi>
-                    </a>
+                    </TextLink>
                   </span>
                 </li>
               ))}

@@ -6,9 +6,12 @@ import { toTerms } from '../../hub/search/terms'
 import { limits } from '../../shared/config'
 import { notFound } from '../../shared/errors'
 import { formatPlural } from '../../shared/format'
+import { Submit } from '../form/fields'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
+import { TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { Prose } from '../parts/prose'
 import { findSections, type GuideFiles, type GuideSection, readGuide, toWords } from './guides'
@@ -98,9 +101,7 @@ const DocsPage: FC<DocsPageProps> = (props) => {
             value={query}
             placeholder="Task, guide or API request"
           />
-          <button class="btn" type="submit">
-            Find
-          </button>
+          <Submit>Find</Submit>
         </form>
       </search>
       {query === '' ? <Contents {...props} /> : <Found {...props} />}
@@ -126,9 +127,7 @@ const Found: FC<DocsPageProps> = ({ query, routes, sections }) => {
         {formatPlural(tasks.length, 'task', 'tasks')},{' '}
         {formatPlural(matching.length, 'section of guides', 'sections of guides')} and{' '}
         {formatPlural(found.length, 'API request', 'API requests')}.{' '}
-        <a class="ul" href="/docs">
-          Show all docs
-        </a>
+        <TextLink href="/docs">Show all docs</TextLink>
       </p>
       {tasks.length + matching.length + found.length === 0 && (
         <div class="empty">
@@ -138,9 +137,7 @@ const Found: FC<DocsPageProps> = ({ query, routes, sections }) => {
             {exampleWords.map((word, index) => (
               <>
                 {index > 0 && (index < exampleWords.length - 1 ? ', ' : ' or ')}
-                <a class="ul" href={`/docs?q=${word}`}>
-                  {word}
-                </a>
+                <TextLink href={`/docs?q=${word}`}>{word}</TextLink>
               </>
             ))}
             .
@@ -149,28 +146,26 @@ const Found: FC<DocsPageProps> = ({ query, routes, sections }) => {
       )}
       {tasks.length > 0 && <GuideTable of={tasks} />}
       {matching.length > 0 && (
-        <section class="block">
-          <h2>Guides</h2>
+        <Block title="Guides">
           <ul class="list tall up3">
             {matching.slice(0, sectionsMax).map(({ title, heading, path }) => (
               <li>
-                <a class="ul" href={path}>
+                <TextLink href={path}>
                   {title}
                   {heading && `: ${heading}`}
-                </a>
+                </TextLink>
               </li>
             ))}
           </ul>
           {matching.length > sectionsMax && (
             <p class="meta up3">Add a word to see fewer: {sectionsMax} are shown.</p>
           )}
-        </section>
+        </Block>
       )}
       {found.length > 0 && (
-        <section class="block">
-          <h2>API</h2>
+        <Block title="API">
           <OperationTable routes={found} />
-        </section>
+        </Block>
       )}
     </>
   )
@@ -250,19 +245,17 @@ const GuideTable: FC<{ of: readonly Task[] }> = ({ of }) => (
                 {pages.map((path, index) => (
                   <>
                     {index > 0 && ' '}
-                    <a class="ul" href={path}>
-                      {path}
-                    </a>
+                    <TextLink href={path}>{path}</TextLink>
                   </>
                 ))}
               </span>
             )}
           </td>
           <td class="whole" data-l="Guide">
-            <a class="ul" href={`/docs/guides/${file}`}>
+            <TextLink href={`/docs/guides/${file}`}>
               {file}
               <span class="vh">: {task}</span>
-            </a>
+            </TextLink>
           </td>
         </tr>
       ))}
@@ -277,11 +270,11 @@ const OperationTable: FC<{ routes: RouteSummary[] }> = ({ routes }) => (
       {routes.map((route) => (
         <tr>
           <td>
-            <a class="ul" href={`/docs/${route.tag}#${toOperationId(route)}`}>
+            <TextLink href={`/docs/${route.tag}#${toOperationId(route)}`}>
               <code>
                 {route.method} {route.path}
               </code>
-            </a>
+            </TextLink>
           </td>
           <td class="whole">{route.summary}</td>
           <td>{callers[route.access]}</td>
@@ -303,10 +296,8 @@ const Contents: FC<DocsPageProps> = ({ origin, isPublic, routes }) => (
       <h2>Give agents a real model</h2>
       <p class="up3">
         An admin sets the key of a provider, or the address of a local server, on the page{' '}
-        <a class="ul" href="/models">
-          Models
-        </a>
-        . Or start the hub with a provider’s key in the environment, for example:
+        <TextLink href="/models">Models</TextLink>. Or start the hub with a provider’s key in the
+        environment, for example:
       </p>
       <pre class="up2" tabindex={0}>
         ANTHROPIC_API_KEY=... npm start
@@ -326,23 +317,17 @@ const Contents: FC<DocsPageProps> = ({ origin, isPublic, routes }) => (
         cost.
       </p>
       <p class="up2">
-        Create an agent from a template under{' '}
-        <a class="ul" href="/agents">
-          Agents
-        </a>
-        , and edit it there. Or keep it as a folder in <code>agents/</code> with{' '}
-        <code>config.yaml</code> and <code>system-prompt.md</code>; the hub loads it when it starts.
+        Create an agent from a template under <TextLink href="/agents">Agents</TextLink>, and edit
+        it there. Or keep it as a folder in <code>agents/</code> with <code>config.yaml</code> and{' '}
+        <code>system-prompt.md</code>; the hub loads it when it starts.
       </p>
     </section>
     <section class="block" id="mcp">
       <h2>Connect a coding CLI or an IDE</h2>
       <p class="up3">
-        Create a key under{' '}
-        <a class="ul" href="/settings/keys">
-          Settings, Keys
-        </a>
-        . Clients of MCP send it to <code>{origin}/mcp</code> and use the tools that the policy
-        allows you, for example:
+        Create a key under <TextLink href="/settings/keys">Settings, Keys</TextLink>. Clients of MCP
+        send it to <code>{origin}/mcp</code> and use the tools that the policy allows you, for
+        example:
       </p>
       <pre class="up2" tabindex={0}>{`claude mcp add --transport http rookery ${origin}/mcp \\
   --header "Authorization: Bearer $ROOKERY_KEY"`}</pre>
@@ -377,9 +362,7 @@ const Contents: FC<DocsPageProps> = ({ origin, isPublic, routes }) => (
       {apiTagNames.map((tag) => (
         <section class="up4" aria-labelledby={`api-${tag}`}>
           <h3 id={`api-${tag}`}>
-            <a class="ul" href={`/docs/${tag}`}>
-              {apiTags[tag]}
-            </a>
+            <TextLink href={`/docs/${tag}`}>{apiTags[tag]}</TextLink>
           </h3>
           <details class="up">
             <summary class="meta">
@@ -429,17 +412,13 @@ const toOperationId = ({ method, path }: Pick<RouteSummary, 'method' | 'path'>):
 const GroupPage: FC<GroupPageProps> = ({ frame, origin, tag, routes }) => (
   <Layout frame={frame} title={`${apiTags[tag]} · Docs`} place="docs">
     <p class="meta">
-      <a class="ul" href="/docs#api">
-        Docs
-      </a>
+      <TextLink href="/docs#api">Docs</TextLink>
     </p>
     <h1>{apiTags[tag]}</h1>
     <p class="lede">
       Examples show the fields that are always there;{' '}
-      <a class="ul" href="/openapi.json">
-        openapi.json
-      </a>{' '}
-      has all fields and limits. <CallersNote />
+      <TextLink href="/openapi.json">openapi.json</TextLink> has all fields and limits.{' '}
+      <CallersNote />
     </p>
     {routes
       .filter((route) => route.tag === tag)
@@ -478,9 +457,7 @@ const GroupPage: FC<GroupPageProps> = ({ frame, origin, tag, routes }) => (
 const GuidePage: FC<{ frame: Frame; title: string; html: string }> = ({ frame, title, html }) => (
   <Layout frame={frame} title={`${title} · Docs`} place="docs">
     <p class="meta">
-      <a class="ul" href="/docs">
-        Docs
-      </a>
+      <TextLink href="/docs">Docs</TextLink>
     </p>
     <h1>{title}</h1>
     <div class="up4">

@@ -4,7 +4,7 @@ import { renderMarkdown } from '../../shared/markdown/render-markdown'
 /** The files of the folder `docs`, which are uploaded beside the script. */
 export type GuideFiles = Pick<Fetcher, 'fetch'>
 
-export interface Guide {
+interface Guide {
   title: string
   html: string
 }

@@ -1,4 +1,4 @@
-import type { Child, FC, JSX } from 'hono/jsx'
+import type { Child, FC, JSX, PropsWithChildren } from 'hono/jsx'
 import { type FormProblem, type FormState, isChecked } from './form-state'
 
 interface CommonProps<Name extends string> {
@@ -127,6 +127,22 @@ export function Checkbox<Name extends string>({ form, name, label }: CheckboxPro
         </p>
       )}
     </div>
+  )
+}
+
+interface SubmitProps extends Omit<JSX.IntrinsicElements['button'], 'type'> {
+  /** True for what people open the page for. */
+  isMain?: boolean | undefined
+}
+
+/** A button that sends its form. */
+export const Submit: FC<PropsWithChildren<SubmitProps>> = (props) => {
+  const { isMain, class: place, children, ...rest } = props
+  const look = isMain ? 'btn go' : 'btn'
+  return (
+    <button type="submit" class={place ? `${look} ${place}` : look} {...rest}>
+      {children}
+    </button>
   )
 }
 

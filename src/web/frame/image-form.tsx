@@ -1,11 +1,10 @@
 import type { FC } from 'hono/jsx'
-import type { EntryRule } from '../../hub/http/page-entry'
-import { httpErrors, readBoundedBody } from '../../hub/http/page-entry'
+import { type EntryRule, httpErrors, readBoundedBody } from '../../hub/http/page-entry'
 import { mediaErrors } from '../../hub/media/actions'
 import { type ImageLimits, imageLimits, pictureLimits } from '../../hub/media/images/clean-image'
 import { bodyLimits } from '../../shared/config'
 import { AppError } from '../../shared/errors'
-import { ErrorSummary } from '../form/fields'
+import { ErrorSummary, Submit } from '../form/fields'
 import { FormKey, toFormKey } from './read-form'
 import type { PageContext } from './send-page'
 
@@ -92,15 +91,11 @@ export const PictureForm: FC<PictureFormProps> = (props) => (
       <FormKey />
       {!props.isDeleteOnly && <ImageField label="Picture" limits={pictureLimits} />}
       <div class="acts">
-        {!props.isDeleteOnly && (
-          <button class="btn" type="submit">
-            Save picture
-          </button>
-        )}
+        {!props.isDeleteOnly && <Submit>Save picture</Submit>}
         {props.hasPicture && (
-          <button class="btn" type="submit" name="delete" value="yes" formnovalidate>
+          <Submit name="delete" value="yes" formnovalidate>
             Delete picture
-          </button>
+          </Submit>
         )}
       </div>
     </form>

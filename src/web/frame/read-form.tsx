@@ -7,6 +7,7 @@ import type { Viewer } from '../../hub/viewers/queries'
 import { capitalize } from '../../shared/format'
 import { sha256 } from '../../shared/sha256'
 import { toStorable } from '../../shared/texts'
+import { Submit } from '../form/fields'
 
 // That of send-page.tsx, which imports what is here.
 type PageContext = Context<HubEnv>
@@ -139,9 +140,7 @@ export const KeptForm: FC<{ kept: Kept }> = ({ kept }) => (
       <KeptField id={`kept-${index}`} name={name} text={text} />
     ))}
     <div>
-      <button class="btn" type="submit">
-        Send again
-      </button>
+      <Submit>Send again</Submit>
     </div>
   </form>
 )

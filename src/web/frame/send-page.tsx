@@ -21,7 +21,7 @@ import type { Answers, Statements } from '../../shared/db/batch'
 import { wasStorageFull } from '../../shared/db/database-fault'
 import { AppError, type ErrorCode } from '../../shared/errors'
 import { providerSettings, type Settings } from '../../shared/settings'
-import { ErrorSummary } from '../form/fields'
+import { ErrorSummary, Submit } from '../form/fields'
 import { toPageError } from '../form/form-state'
 import { type Frame, type Theme, themes } from './frame'
 import { Layout } from './layout'
@@ -253,9 +253,7 @@ const ErrorPage: FC<{
         {isShutOut ? (
           <li>
             <form method="post" action="/logout">
-              <button class="btn" type="submit">
-                Sign out
-              </button>
+              <Submit>Sign out</Submit>
             </form>
           </li>
         ) : (

@@ -1,11 +1,13 @@
 import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
 import { endRule, readRuleStates } from '../../hub/approvals/actions'
-import { selectRules } from '../../hub/approvals/standing-rule-queries'
+import { selectRules } from '../../hub/approvals/queries'
 import { selectModeratorsOf } from '../../hub/communities/queries'
+import type { CatalogServer, CatalogTool, ToolAccess } from '../../hub/contract/hub'
 import { listModerated } from '../../hub/contract/policy-line'
 import { checkPolicy, findTarget, grantErrors, setPolicy } from '../../hub/grants/actions'
 import {
+  formatTier,
   type Policy,
   policyBody,
   policyLabels,
@@ -30,13 +32,14 @@ import {
 } from '../../hub/http/page-entry'
 import { limits } from '../../shared/config'
 import type { ErrorDetail } from '../../shared/errors'
-import { ErrorSummary, Field } from '../form/fields'
+import { formatPlural } from '../../shared/format'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import { createForm, type FormProblem, readFormWith, rejectForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { AccountLink, type AccountRef, TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import {
   formatPolicyError,
@@ -51,16 +54,12 @@ import {
   Rules,
   toPolicyValues,
 } from './policy-page'
-import { ToolsPage } from './tools-page'
 
 /** Registers `GET /policy`, `/policy/:name` with its form (`*` is the default), and `/tools`; revokes standing rules. */
 export function registerPolicyPages(app: Hono<HubEnv>): void {
   app.get('/tools', page(showTools))
   app.get('/policy', page(showPolicies))
-  app.get(
-    '/policy/:name',
-    page((c) => showPolicy(c, null)),
-  )
+  app.get('/policy/:name', page(showPolicy))
   app.post('/policy/:name', page(changePolicy))
   app.post(
     '/standing-rules/:id/revoke',
@@ -165,7 +164,7 @@ interface Submission {
 
 async function showPolicy(
   c: PageContext,
-  submitted: Submission | null,
+  submitted: Submission | null = null,
   status = 200,
 ): Promise<Response> {
   const { tools } = c.var.context
@@ -340,16 +339,14 @@ const PolicyForm: FC<PolicyEditPageProps> = ({ row, form, preview }) => {
       {preview && <Preview {...preview} />}
       <div class="acts">
         {preview && !form.problem && (
-          <button type="submit" class="btn go" name="do" value="save">
+          <Submit isMain name="do" value="save">
             Save
-          </button>
+          </Submit>
         )}
-        <button type="submit" class={preview ? 'btn' : 'btn go'} name="do" value="preview">
+        <Submit isMain={!preview} name="do" value="preview">
           Preview changes
-        </button>
-        <a class="ul" href="/policy">
-          Cancel
-        </a>
+        </Submit>
+        <TextLink href="/policy">Cancel</TextLink>
       </div>
     </form>
   )
@@ -379,9 +376,9 @@ const DeleteOwnPolicy: FC<{ row: AccountPolicyRow; changes: PolicyChange[] }> = 
       <p>The default policy then applies.</p>
       <ChangeList changes={props.changes} />
       <p class="up3">
-        <button type="submit" class="btn" name="do" value="remove">
+        <Submit name="do" value="remove">
           Delete rules
-        </button>
+        </Submit>
       </p>
     </form>
   </details>
@@ -441,3 +438,177 @@ const Changes: FC<{ change: PolicyChange }> = ({ change }) => (
     ))}
   </ul>
 )
+
+/** An account with its verdict on each tool. */
+interface ToolUser extends AccountRef {
+  /** By tool name. */
+  verdicts: ReadonlyMap<string, ToolAccess>
+}
+
+interface ToolsPageProps {
+  frame: Frame
+  servers: readonly CatalogServer[]
+  /** Words that the tools have to contain; '' for all. */
+  query: string
+  /** Verdicts of the viewer, by tool name. */
+  ownVerdicts: ReadonlyMap<string, ToolAccess>
+  /** Agents and accounts with their own rules; null when the viewer can't see them. */
+  users: ToolUser[] | null
+  /** Verdicts of accounts without their own rules, by tool name. */
+  defaultVerdicts: ReadonlyMap<string, ToolAccess>
+}
+
+/** Lists the tools by server, a line each, which opens: what it does, and the accounts that can use it. */
+const ToolsPage: FC<ToolsPageProps> = (props) => {
+  const { frame, query } = props
+  const isAdmin = frame.viewer?.isAdmin === true
+  const servers = filterTools(props.servers, query)
+  const count = servers.reduce((sum, { tools }) => sum + tools.length, 0)
+  return (
+    <Layout frame={frame} title="Tools" place="tools" sheet="admin">
+      <AdminTabs here="tools" isAdmin={isAdmin} />
+      <h1>Tools</h1>
+      <p class="lede">
+        Tools for agents, and for you through MCP at <code>/mcp</code>. A tool runs when the{' '}
+        {isAdmin ? <TextLink href="/policy">policy</TextLink> : 'policy'} allows its grant.{' '}
+        {isAdmin && <TextLink href="/tools/remote">Add a remote MCP server</TextLink>}
+      </p>
+      <search aria-label="Tools">
+        <form class="find big up4" action="/tools">
+          <label class="vh" for="tool">
+            Name, grant or words of the description
+          </label>
+          <input
+            id="tool"
+            type="search"
+            name="q"
+            value={query}
+            placeholder="Name, grant or description"
+          />
+          <Submit>Filter</Submit>
+        </form>
+      </search>
+      {query === '' ? (
+        <nav class="acts meta up3" aria-label="Servers">
+          {servers.map(({ name, tools }) => (
+            <a href={`#${name}`}>
+              {name} {tools.length}
+            </a>
+          ))}
+        </nav>
+      ) : (
+        <p class="meta up3" role="status">
+          {formatPlural(count, 'tool', 'tools')}. <TextLink href="/tools">Show all tools</TextLink>
+        </p>
+      )}
+      {servers.map((server) => (
+        <section class="block" id={server.name}>
+          <h2>
+            {server.name} <span class="meta">{server.description}</span>
+          </h2>
+          {server.tools.map((tool) => (
+            <ToolItem {...props} tool={tool} isOpen={count === 1} />
+          ))}
+        </section>
+      ))}
+    </Layout>
+  )
+}
+
+/** Returns the tools that have all words of a query in their name, grant, tier or description, by server. */
+function filterTools(servers: readonly CatalogServer[], query: string): CatalogServer[] {
+  const words = query.toLowerCase().split(/\s+/)
+  return servers.flatMap((server) => {
+    const tools = server.tools.filter(({ name, grant, tier, description }) => {
+      const text = `${name} ${grant} ${tier} ${description}`.toLowerCase()
+      return words.every((word) => text.includes(word))
+    })
+    return tools.length === 0 ? [] : [{ ...server, tools }]
+  })
+}
+
+const ToolItem: FC<ToolsPageProps & { tool: CatalogTool; isOpen: boolean }> = (props) => {
+  const { tool, ownVerdicts: own, frame, users } = props
+  const verdict = own.get(tool.name)
+  return (
+    <details class="provider" open={props.isOpen} data-row>
+      <summary>
+        <b>{tool.name}</b>
+        <span class="meta">
+          <code>{tool.grant}</code> {formatTier(tool.tier)}
+          {verdict && (verdict.isAllowed ? ', allowed' : ', not allowed')}
+        </span>
+      </summary>
+      <div id={tool.name}>
+        <p>{tool.description}</p>
+        <p class="up2">
+          You:{' '}
+          <Verdict verdict={verdict} name={frame.viewer?.name ?? ''} isAdmin={users !== null} />
+        </p>
+        {users && (
+          <div class="row up2">
+            <span class="nb">Allowed for:</span>
+            <Users {...props} users={users} tool={tool.name} />
+          </div>
+        )}
+      </div>
+    </details>
+  )
+}
+
+interface VerdictProps {
+  verdict: ToolAccess | undefined
+  name: string
+  isAdmin: boolean
+}
+
+/** Shows whether the viewer can use a tool, and if not the reason and its place in the policy. */
+const Verdict: FC<VerdictProps> = ({ verdict, name, isAdmin }) => {
+  if (!verdict) return null
+  const { isAllowed, reason, list, grants, approval, tool } = verdict
+  if (!isAllowed) {
+    return (
+      <>
+        <b>Not allowed</b>: {reason}.{' '}
+        {list && isAdmin && <TextLink href={`${policyPath(name)}#${list}`}>Edit policy</TextLink>}
+        {list && !isAdmin && <span class="meta">Ask an admin to allow the tool.</span>}
+      </>
+    )
+  }
+  const isWhole = grants.includes(tool.grant)
+  return (
+    <>
+      Allowed
+      {!isWhole && (
+        <>
+          {' '}
+          with <code>{grants.join(', ')}</code>
+        </>
+      )}
+      {approval !== 'never' && (
+        <span class="meta">
+          {approval === 'always' ? ', requires approval' : ', some calls require approval'}
+        </span>
+      )}
+    </>
+  )
+}
+
+const usersShown = 8
+
+const Users: FC<ToolsPageProps & { users: ToolUser[]; tool: string }> = (props) => {
+  const { users, defaultVerdicts: others, tool } = props
+  const allowed = users.filter(({ verdicts }) => verdicts.get(tool)?.isAllowed)
+  const rest = allowed.length - usersShown
+  const isOpen = others.get(tool)?.isAllowed === true
+  return (
+    <span class="rules">
+      {allowed.slice(0, usersShown).map((user) => (
+        <AccountLink name={user.name} kind={user.kind} />
+      ))}
+      {rest > 0 && <a href="/policy">and {rest} more</a>}
+      {isOpen && <span class="meta">all accounts without their own rules</span>}
+      {allowed.length === 0 && !isOpen && <span class="meta">no account</span>}
+    </span>
+  )
+}

@@ -9,10 +9,12 @@ import { type AccountPolicyRow, toEffectivePolicy } from '../../hub/grants/queri
 import type { ErrorDetail } from '../../shared/errors'
 import { formatExact, formatPlural, toIso } from '../../shared/format'
 import { RuleScopeList } from '../approvals/rule-page'
+import { Submit } from '../form/fields'
 import { type FormDefinition, type FormState, type Typed, toLines } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
-import { AccountLink } from '../parts/links'
+import { Block } from '../parts/block'
+import { AccountLink, TextLink } from '../parts/links'
 import { Pager, TableHead } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 
@@ -40,8 +42,7 @@ export const PolicyPage: FC<PolicyPageProps> = (props) => {
         call on.
       </p>
       {props.default && <Default row={props.default} now={frame.now} />}
-      <section class="block">
-        <h2>Agents, and other accounts with their own rules</h2>
+      <Block title="Agents, and other accounts with their own rules">
         {accounts.length === 0 ? (
           <div class="empty">
             <p>
@@ -71,7 +72,7 @@ export const PolicyPage: FC<PolicyPageProps> = (props) => {
         <p class="meta">
           To edit the policy of another account, open <code>/policy/name</code>.
         </p>
-      </section>
+      </Block>
       <RuleList rules={rules} now={frame.now} />
     </Layout>
   )
@@ -147,9 +148,9 @@ const AccountRow: FC<{ row: AccountPolicyRow; tools: ToolCatalog }> = ({ row, to
         )}
       </td>
       <td class="r">
-        <a class="ul" href={policyPath(row.name)}>
+        <TextLink href={policyPath(row.name)}>
           Edit<span class="vh"> the rules of {row.name}</span>
-        </a>
+        </TextLink>
       </td>
     </tr>
   )
@@ -235,13 +236,7 @@ const Rule: FC<{ of: RuleStates[number]; now: number }> = ({ of: { row, state },
         method="post"
         action={`/standing-rules/${encodeURIComponent(row.id)}/revoke`}
       >
-        <button
-          type="submit"
-          class="btn"
-          aria-label={`Revoke the rule of ${row.agent.name} for ${row.tool}`}
-        >
-          Revoke
-        </button>
+        <Submit aria-label={`Revoke the rule of ${row.agent.name} for ${row.tool}`}>Revoke</Submit>
       </form>
     )}
   </article>

@@ -27,12 +27,13 @@ import {
   starterAgent,
   toQuestionPath,
 } from '../../shared/starter-agent'
+import { Submit } from '../form/fields'
 import { readFormWith, rejectForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink, CommunityLists, CommunityName } from '../parts/links'
+import { AccountLink, CommunityLists, CommunityName, TextLink } from '../parts/links'
 import { FeedPager, NameList } from '../parts/lists'
 import { ElapsedTime, RelativeTime } from '../parts/times'
 import { createPostForm, PostComposer, type PostFormState, postForm } from '../posts/composer'
@@ -52,7 +53,6 @@ import {
   type SpentRow,
   sinceCountMax,
 } from './home-queries'
-import { continueStay, formatStay } from './stay'
 
 const rememberedSeconds = 400 * 24 * 60 * 60
 
@@ -268,10 +268,7 @@ const CommunityRow: FC<{ of: ShownCommunity }> = ({ of }) => (
 const Joined: FC<{ name: string }> = ({ name }) => (
   <p role="status">
     <strong>You have joined as {name}.</strong> This browser is your only way in until you{' '}
-    <a class="ul" href="/settings/sign-in">
-      add a passkey
-    </a>
-    .
+    <TextLink href="/settings/sign-in">add a passkey</TextLink>.
   </p>
 )
 
@@ -316,9 +313,9 @@ const RunningAgents: FC<HomePageProps> = ({ frame, running, agents, spent }) => 
               {each.postId && each.postTitle && (
                 <>
                   {' in '}
-                  <a class="ul" href={postPath(each.postId)}>
+                  <TextLink href={postPath(each.postId)}>
                     <bdi>{each.postTitle}</bdi>
-                  </a>
+                  </TextLink>
                 </>
               )}
             </p>
@@ -400,10 +397,29 @@ const FirstSteps: FC<FirstStepsProps> = ({ frame, done, starter }) => {
             {isDone && <span class="vh"> (done)</span>}
           </span>
         ))}
-        <button class="btn" type="submit" aria-label="Dismiss first steps">
-          Dismiss
-        </button>
+        <Submit aria-label="Dismiss first steps">Dismiss</Submit>
       </form>
     </section>
   )
 }
+
+/** A browser that opens no feed for this long has left. */
+const awayMs = 30 * 60_000
+
+/** When a browser was here: the end of the stay before this one, and the last time in this one. */
+interface Stay {
+  /** Null in the first stay. */
+  since: number | null
+  last: number
+}
+
+/** Returns the stay that goes on or begins now. */
+export function continueStay(kept: string | undefined, now: number): Stay {
+  const [, since = '', last = ''] = /^(\d{0,15})-(\d{1,15})$/.exec(kept ?? '') ?? []
+  if (last === '') return { since: null, last: now }
+  if (now - Number(last) > awayMs) return { since: Number(last), last: now }
+  return { since: since === '' ? null : Number(since), last: now }
+}
+
+/** Returns a stay as `continueStay` reads it. */
+export const formatStay = ({ since, last }: Stay): string => `${since ?? ''}-${last}`

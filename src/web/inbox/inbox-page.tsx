@@ -8,10 +8,11 @@ import { decodeKeyset, splitPage } from '../../shared/cursor'
 import { run } from '../../shared/db/batch'
 import { AppError } from '../../shared/errors'
 import { activationPath, commentPath, postPath } from '../../shared/paths'
+import { Submit } from '../form/fields'
 import type { Frame } from '../frame/frame'
 import { InboxTabs, Layout } from '../frame/layout'
 import { page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { Pager } from '../parts/lists'
 import { excerpt } from '../parts/prose'
 import { RelativeTime } from '../parts/times'
@@ -89,9 +90,7 @@ const InboxPage: FC<InboxPageProps> = ({ frame, items, next }) => (
       </div>
       {frame.viewer && frame.viewer.unreadCount > 0 && (
         <form class="acts" method="post" action="/inbox/read">
-          <button class="btn" type="submit">
-            Mark all as read
-          </button>
+          <Submit>Mark all as read</Submit>
         </form>
       )}
     </div>
@@ -172,22 +171,17 @@ const Item: FC<ItemProps> = ({ item, now, isInThread = false }) => (
       )}
       <Label item={item} now={now} />
       {item.postId && (
-        <a
-          class="ul"
+        <TextLink
           href={item.commentId ? commentPath(item.postId, item.commentId) : postPath(item.postId)}
         >
           {isInThread ? 'here' : <bdi>{item.postTitle ?? 'a post'}</bdi>}
-        </a>
+        </TextLink>
       )}
       {item.conversationId && (
-        <a class="ul" href={`/dm/${encodeURIComponent(item.conversationId)}#say`}>
-          Open
-        </a>
+        <TextLink href={`/dm/${encodeURIComponent(item.conversationId)}#say`}>Open</TextLink>
       )}
       {item.activationId && item.postId === null && item.type === 'reply' && (
-        <a class="ul" href={activationPath(item.activationId)}>
-          Open run
-        </a>
+        <TextLink href={activationPath(item.activationId)}>Open run</TextLink>
       )}
       <RelativeTime at={item.createdAt} now={now} />
       {item.readAt === null && <span class="vh">unread</span>}
@@ -212,9 +206,7 @@ const Label: FC<{ item: InboxRow; now: number }> = ({ item, now }) => {
   return (
     <>
       <span>{typeLabels.approval_request}</span>
-      <a class="ul" href="/approvals">
-        Decide
-      </a>
+      <TextLink href="/approvals">Decide</TextLink>
     </>
   )
 }

@@ -16,19 +16,19 @@ import {
 import { mailLimits } from '../../shared/config'
 import { formatCount } from '../../shared/format'
 import { accountPath } from '../../shared/paths'
+import { Submit } from '../form/fields'
 import type { Frame } from '../frame/frame'
 import { AdminTabs, Layout } from '../frame/layout'
 import { FormKey, runFormOnce } from '../frame/read-form'
 import { type PageContext, page, pageErrors, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
+import { TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { RelativeTime, TimeUntil } from '../parts/times'
 
 /** Registers `/admin/mail`, where admins see how mail is sent and send a test to their own address. */
 export function registerAdminMailPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/admin/mail',
-    page((c) => showMail(c, null)),
-  )
+  app.get('/admin/mail', page(showMail))
   app.post('/admin/mail/test', page(sendTest))
 }
 
@@ -45,7 +45,7 @@ interface Tested {
   answer: string
 }
 
-async function showMail(c: PageContext, tested: Tested | null): Promise<Response> {
+async function showMail(c: PageContext, tested: Tested | null = null): Promise<Response> {
   const credential = await readCredential(c)
   const { clock, mail } = c.var.context
   const { frame, answers } = await readPage(c, {
@@ -95,10 +95,7 @@ const MailPage: FC<MailPageProps> = (props) => (
 
 const SetUp: FC<{ problem: string }> = ({ problem }) => (
   <p class="lede">
-    {problem}{' '}
-    <a class="ul" href="/docs/guides/mail">
-      Set up mail
-    </a>
+    {problem} <TextLink href="/docs/guides/mail">Set up mail</TextLink>
   </p>
 )
 
@@ -138,17 +135,13 @@ const State: FC<MailPageProps> = ({ frame, server, from, state, ownAddress, test
       {ownAddress === null ? (
         <p class="up4">
           Enter your address in{' '}
-          <a class="ul" href="/settings/notifications#mail">
-            your notifications
-          </a>{' '}
-          to send yourself a test.
+          <TextLink href="/settings/notifications#mail">your notifications</TextLink> to send
+          yourself a test.
         </p>
       ) : (
         <form class="up4" method="post" action="/admin/mail/test">
           <FormKey />
-          <button class="btn" type="submit">
-            Send a test to {ownAddress}
-          </button>
+          <Submit>Send a test to {ownAddress}</Submit>
         </form>
       )}
     </>
@@ -160,25 +153,21 @@ const Bounces: FC<{ service: string; problem: string | null; url: string }> = (p
   const { service, problem, url } = props
   const isPostmark = service === 'Postmark'
   return (
-    <section class="block">
-      <h2>Bounces</h2>
+    <Block title="Bounces">
       {problem !== null && <p class="bad">{problem}</p>}
       <p class="lede">
         Enter this address at {service}, for bounces and spam complaints
         {isPostmark && ', with the value of ROOKERY_MAIL_HOOK_SECRET as the password'}. What is
         reported stops an address.{' '}
-        <a class="ul" href="/docs/guides/mail#when-an-address-takes-no-mail">
-          Report bounces
-        </a>
+        <TextLink href="/docs/guides/mail#when-an-address-takes-no-mail">Report bounces</TextLink>
       </p>
       <p class="code up3">{isPostmark ? url.replace('://', '://rookery:PASSWORD@') : url}</p>
-    </section>
+    </Block>
   )
 }
 
 const Stopped: FC<MailPageProps> = ({ frame, stopped }) => (
-  <section class="block">
-    <h2>Stopped addresses</h2>
+  <Block title="Stopped addresses">
     <p class="lede">
       Messages to them were refused for good, bounced, or were called spam. Their owners were
       notified, and can enter another address.
@@ -202,7 +191,7 @@ const Stopped: FC<MailPageProps> = ({ frame, stopped }) => (
         ))}
       </tbody>
     </table>
-  </section>
+  </Block>
 )
 
 const eventLabels: Record<SentMail['event'], string> = {
@@ -222,8 +211,7 @@ const stateLabels: Record<SentMail['state'], string> = {
 }
 
 const Last: FC<MailPageProps> = ({ frame, last }) => (
-  <section class="block">
-    <h2>Last messages</h2>
+  <Block title="Last messages">
     <table class="tbl fold up4">
       <TableHead columns={['Message', 'To', 'When', 'State', 'Answer']} />
       <tbody>
@@ -251,5 +239,5 @@ const Last: FC<MailPageProps> = ({ frame, last }) => (
         ))}
       </tbody>
     </table>
-  </section>
+  </Block>
 )

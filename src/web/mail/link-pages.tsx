@@ -11,9 +11,11 @@ import {
   unsubscribeKinds,
 } from '../../hub/mail/actions'
 import type { UnsubscribeKind } from '../../hub/mail/tokens'
+import { Submit } from '../form/fields'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { createFrame, type PageContext, page, sendPage } from '../frame/send-page'
+import { TextLink } from '../parts/links'
 
 /** Opening a link that confirms is an attempt, as signing in is. */
 const confirmRule: EntryRule = {
@@ -76,10 +78,7 @@ async function sendConfirm(c: PageContext): Promise<Response> {
     <LinkPage frame={createFrame(c)} title="Your address is confirmed">
       <p class="lede">
         Choose what is mailed to you in{' '}
-        <a class="ul" href="/settings/notifications#mail">
-          your notifications
-        </a>
-        .
+        <TextLink href="/settings/notifications#mail">your notifications</TextLink>.
       </p>
     </LinkPage>,
   )
@@ -144,9 +143,7 @@ const LinkPage: FC<PropsWithChildren<LinkPageProps>> = ({ frame, title, children
 const ActionForm: FC<{ action: string; label: string }> = ({ action, label }) => (
   <form class="form up4" method="post" action={action}>
     <div>
-      <button class="btn go" type="submit">
-        {label}
-      </button>
+      <Submit isMain>{label}</Submit>
     </div>
   </form>
 )

@@ -34,7 +34,7 @@ import { formatTaskReason } from '../../hub/views/board-view'
 import { limits } from '../../shared/config'
 import { decodeKeyset, splitPage } from '../../shared/cursor'
 import { activationPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeText,
@@ -70,10 +70,7 @@ export function registerMessagePages(app: Hono<HubEnv>): void {
     page((c) => showList(c, createForm({ to: c.req.query('to') ?? '', content: '' }))),
   )
   app.post('/dm', page(sendFirst))
-  app.get(
-    '/dm/:id',
-    page((c) => showConversation(c, createForm({ content: '' }))),
-  )
+  app.get('/dm/:id', page(showConversation))
   app.post('/dm/:id', page(sendNext))
   for (const decision of ['approve', 'reject', 'block', 'unblock'] as const) {
     app.post(
@@ -165,7 +162,7 @@ async function showList(c: PageContext, form: FirstMessageState, status = 200): 
 
 async function showConversation(
   c: PageContext,
-  form: MessageState,
+  form: MessageState = createForm({ content: '' }),
   status = 200,
 ): Promise<Response> {
   const credential = await requireCredential(c)
@@ -289,9 +286,7 @@ export const FirstMessageForm: FC<{ form: FirstMessageState }> = ({ form }) => (
         message request first.
       </p>
       <div class="acts">
-        <button type="submit" class="btn go">
-          Send
-        </button>
+        <Submit isMain>Send</Submit>
         <PreviewButton />
         <AddImage />
       </div>
@@ -444,9 +439,7 @@ const PendingReply: FC<{ of: PendingReplyRow }> = ({ of: { agentName, activation
 
 const ActionButton: FC<{ id: string; act: string; label: string; isMain?: boolean }> = (props) => (
   <form method="post" action={`${conversationPath(props.id)}/${props.act}`}>
-    <button type="submit" class={props.isMain ? 'btn go' : 'btn'}>
-      {props.label}
-    </button>
+    <Submit isMain={props.isMain}>{props.label}</Submit>
   </form>
 )
 
@@ -514,9 +507,7 @@ export const MessageComposer: FC<Pick<ConversationPageProps, 'conversation' | 'f
           </span>
           <Formatting />
           <AddImage />
-          <button class="btn go" type="submit">
-            Send
-          </button>
+          <Submit isMain>Send</Submit>
           <PreviewButton />
         </div>
       </form>

@@ -5,7 +5,7 @@ import type { KeyProblem } from '../../hub/contract/hub'
 import type { ModelProviderSummary } from '../../mcp-servers/contract/model-admin'
 import { outside } from '../../shared/config'
 import { formatCost, formatCount, formatMoney, formatPlural, formatSpan } from '../../shared/format'
-import { Field } from '../form/fields'
+import { Field, Submit } from '../form/fields'
 import {
   createForm,
   describeDollars,
@@ -16,6 +16,7 @@ import {
   parseDollars,
 } from '../form/form-state'
 import { FormKey } from '../frame/read-form'
+import { TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 
@@ -49,9 +50,7 @@ export const TestForm: FC<{ state: ProviderView; isOpen: boolean }> = ({ state, 
           </p>
         </div>
         <div class="acts">
-          <button type="submit" class="btn">
-            Test model
-          </button>
+          <Submit>Test model</Submit>
         </div>
       </form>
     </details>
@@ -90,11 +89,7 @@ export const KeyForm: FC<ProviderBlockProps> = ({ state, stored }) => {
             {page && (
               <>
                 {' '}
-                Create one at{' '}
-                <a class="ul" href={page.url}>
-                  {page.name}
-                </a>
-                .
+                Create one at <TextLink href={page.url}>{page.name}</TextLink>.
               </>
             )}
           </p>
@@ -105,9 +100,7 @@ export const KeyForm: FC<ProviderBlockProps> = ({ state, stored }) => {
           </p>
         </div>
         <div class="acts">
-          <button type="submit" class="btn">
-            Save and test key
-          </button>
+          <Submit>Save and test key</Submit>
         </div>
       </form>
     </details>
@@ -151,9 +144,7 @@ export const SettingsForm: FC<ProviderBlockProps> = ({ state, stored, typed, isO
             </div>
             {provider === 'openai-compatible' && isOwnMachine && (
               <p>
-                <a class="ul" href="/models?look=here">
-                  Look for servers on this machine
-                </a>
+                <TextLink href="/models?look=here">Look for servers on this machine</TextLink>
               </p>
             )}
             <label class="check">
@@ -180,9 +171,7 @@ export const SettingsForm: FC<ProviderBlockProps> = ({ state, stored, typed, isO
           </p>
         </div>
         <div class="acts">
-          <button type="submit" class="btn">
-            Save
-          </button>
+          <Submit>Save</Submit>
         </div>
       </form>
     </details>
@@ -218,9 +207,9 @@ export const ListForm: FC<ProviderBlockProps & { isOpen: boolean }> = (props) =>
       </datalist>
       <form class="up2" method="post" action="/models/list">
         <input type="hidden" name="provider" value={state.provider} />
-        <button type="submit" class="btn">
+        <Submit>
           List models<span class="vh"> of {state.provider}</span>
-        </button>
+        </Submit>
         {stored?.listedAt != null && (
           <span class="meta">
             {' '}
@@ -253,9 +242,7 @@ export const DeleteForm: FC<{ state: ProviderView }> = ({ state: { provider } })
       <p class="meta">
         Deletes the key, the base URL, the default model and the prices set here. Agents stay.
       </p>
-      <button type="submit" class="btn up2">
-        Delete {provider}
-      </button>
+      <Submit class="up2">Delete {provider}</Submit>
     </form>
   </details>
 )
@@ -343,9 +330,7 @@ const PriceForm: FC<{ form: PriceFormState; providers: ProviderView[] }> = ({
         </div>
       ))}
       <div class="acts">
-        <button type="submit" class="btn">
-          Save price
-        </button>
+        <Submit>Save price</Submit>
       </div>
     </form>
   </details>
@@ -413,16 +398,16 @@ const PriceTable: FC<{ prices: ModelPrice[] }> = ({ prices }) => (
 
 const ChangeForm: FC<{ price: ModelPrice }> = ({ price: { provider, model, isSetHere } }) => (
   <form class="acts" method="post" action="/models/price/reset">
-    <a class="ul" href={`/models?price=${encodeURIComponent(model)}#set-price`}>
+    <TextLink href={`/models?price=${encodeURIComponent(model)}#set-price`}>
       Edit<span class="vh"> the price of {model}</span>
-    </a>
+    </TextLink>
     {isSetHere && (
       <>
         <input type="hidden" name="provider" value={provider} />
         <input type="hidden" name="model" value={model} />
-        <button type="submit" class="btn">
+        <Submit>
           Reset<span class="vh"> the price of {model}</span>
-        </button>
+        </Submit>
       </>
     )}
   </form>

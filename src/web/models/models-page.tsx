@@ -18,11 +18,12 @@ import {
 } from '../../mcp-servers/contract/model-admin'
 import { formatPlural } from '../../shared/format'
 import type { AccountId } from '../../shared/ids'
-import { ErrorSummary } from '../form/fields'
+import { ErrorSummary, Submit } from '../form/fields'
 import { type FormProblem, type FormState, readFormWith, rejectForm } from '../form/form-state'
 import { readForm, readFormKey } from '../frame/read-form'
 import { type PageContext, page } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { Block } from '../parts/block'
+import { AccountLink, TextLink } from '../parts/links'
 import { RelativeTime } from '../parts/times'
 import { handleAdminForm, readAdminPage, sendAdminPage } from '../tools/admin-page'
 import { toCredentialProblem } from '../tools/credentials-page'
@@ -317,8 +318,7 @@ const ModelsPage: FC<ModelsPageProps> = (props) => {
 }
 
 const Order: FC<{ view: ModelsView }> = ({ view: { auto, offline } }) => (
-  <section class="block">
-    <h2>Used by default</h2>
+  <Block title="Used by default">
     <p>
       Agents with <code>provider: auto</code>, or without a model, use{' '}
       {auto.length === 1 ? <code>{auto[0]}</code> : 'the first of these with budget left:'}
@@ -339,7 +339,7 @@ const Order: FC<{ view: ModelsView }> = ({ view: { auto, offline } }) => (
         <AgentNames names={offline.map(({ name }) => name)} />.
       </p>
     )}
-  </section>
+  </Block>
 )
 
 /**
@@ -393,9 +393,9 @@ const UnusedKey: FC<{ state: ProviderView }> = ({ state: { provider, keyProblem 
       </p>
       <form class="up2" method="post" action="/models/use">
         <input type="hidden" name="provider" value={provider} />
-        <button type="submit" class="btn">
+        <Submit>
           Use it anyway<span class="vh">: the key of {provider}</span>
-        </button>
+        </Submit>
       </form>
     </div>
   )
@@ -494,9 +494,9 @@ const LocalServer: FC<{ server: LocalModelServer }> = ({ server: { name, baseUrl
         </div>
       )}
       <div class="acts">
-        <button type="submit" class="btn go">
+        <Submit isMain>
           Use it<span class="vh">: {name}</span>
-        </button>
+        </Submit>
       </div>
     </form>
   )
@@ -512,19 +512,14 @@ const formatNames = (models: string[]): string => {
 const StartHere: FC<{ isOwnMachine: boolean }> = ({ isOwnMachine }) => (
   <p class="up2">
     <strong>Start here:</strong> choose the provider whose account you have. Without any, create a
-    key at{' '}
-    <a class="ul" href={keyPages.anthropic?.url}>
-      {keyPages.anthropic?.name}
-    </a>{' '}
-    and save it at Anthropic, the first in this list that agents use.
+    key at <TextLink href={keyPages.anthropic?.url}>{keyPages.anthropic?.name}</TextLink> and save
+    it at Anthropic, the first in this list that agents use.
     {isOwnMachine && (
       <>
         {' '}
         For models without an account or cost, install{' '}
-        <a class="ul" href="https://ollama.com/download">
-          Ollama
-        </a>
-        , run <code>ollama pull qwen3</code> and open this page again.
+        <TextLink href="https://ollama.com/download">Ollama</TextLink>, run{' '}
+        <code>ollama pull qwen3</code> and open this page again.
       </>
     )}
   </p>
@@ -544,9 +539,9 @@ const AgentNames: FC<{ names: string[] }> = ({ names }) => (
     {names.length > namesMax && (
       <>
         {' and '}
-        <a class="ul" href="/agents">
+        <TextLink href="/agents">
           {formatPlural(names.length - namesMax, 'other', 'others')}
-        </a>
+        </TextLink>
       </>
     )}
   </>

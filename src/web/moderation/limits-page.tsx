@@ -4,7 +4,7 @@ import { type HubEnv, requireAdminViewer, toActor } from '../../hub/http/page-en
 import { changeHubLimits, hubLimitsInput } from '../../hub/moderation/reply-limit-actions'
 import { selectHubLimits } from '../../hub/moderation/reply-limit-queries'
 import { type ReplyLimits, replyLimits } from '../../shared/config'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -19,16 +19,13 @@ import { type PageContext, page, pageErrors, readPage, sendPage } from '../frame
 
 /** Registers `GET` and `POST /admin/limits`, for admins. */
 export function registerReplyLimitPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/admin/limits',
-    page((c) => showLimits(c, null)),
-  )
+  app.get('/admin/limits', page(showLimits))
   app.post('/admin/limits', page(changeLimits))
 }
 
 async function showLimits(
   c: PageContext,
-  form: LimitsFormState | null,
+  form: LimitsFormState | null = null,
   status = 200,
 ): Promise<Response> {
   const { frame, answers } = await readPage(c, { limits: selectHubLimits() })
@@ -131,9 +128,7 @@ const LimitsPage: FC<{ frame: Frame; form: LimitsFormState }> = ({ frame, form }
     <form class="form up4" method="post" action="/admin/limits">
       <LimitFields form={form} ofHub={null} />
       <div class="acts">
-        <button type="submit" class="btn go">
-          Save
-        </button>
+        <Submit isMain>Save</Submit>
       </div>
     </form>
   </Layout>

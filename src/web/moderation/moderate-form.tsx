@@ -15,7 +15,7 @@ import { selectMayModerateThread } from '../../hub/moderation/queue-queries'
 import { moderationLimits } from '../../shared/config'
 import { run } from '../../shared/db/batch'
 import { contentPath, postPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeText,
@@ -29,6 +29,7 @@ import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { toLocalPath } from '../frame/requests'
 import { type PageContext, readPage, sendPage } from '../frame/send-page'
+import { TextLink } from '../parts/links'
 
 interface ModeratePageProps extends Omit<ModerateFormProps, 'of' | 'isOpen'> {
   frame: Frame
@@ -44,11 +45,8 @@ const ModeratePage: FC<ModeratePageProps> = ({ frame, communityName, ...props })
     <Layout frame={frame} title={`Moderate a ${noun}`}>
       <h1>Moderate a {noun}</h1>
       <p class="lede">
-        By{' '}
-        <a class="ul" href={contentPath(postId, commentId)}>
-          {authorName}
-        </a>{' '}
-        in m/{communityName}.
+        By <TextLink href={contentPath(postId, commentId)}>{authorName}</TextLink> in m/
+        {communityName}.
       </p>
       <ErrorSummary problem={form.problem} />
       <ModerateForm {...props} of={`the ${noun} by ${authorName}`} isOpen />
@@ -130,9 +128,9 @@ export const ModerateForm: FC<ModerateFormProps> = (props) => {
         />
         <div class="acts">
           {listButtons(props).map(([value, label]) => (
-            <button type="submit" class="btn" name="action" value={value}>
+            <Submit name="action" value={value}>
               {label}
-            </button>
+            </Submit>
           ))}
         </div>
         <Field
@@ -144,12 +142,12 @@ export const ModerateForm: FC<ModerateFormProps> = (props) => {
           options={banDays}
         />
         <div class="acts">
-          <button type="submit" class="btn" name="action" value="mute">
+          <Submit name="action" value="mute">
             Mute {authorName}
-          </button>
-          <button type="submit" class="btn" name="action" value="ban">
+          </Submit>
+          <Submit name="action" value="ban">
             Ban {authorName}
-          </button>
+          </Submit>
         </div>
       </form>
     </details>

@@ -7,12 +7,12 @@ import type { AppealRow, CaseRow } from '../../hub/moderation/queue-queries'
 import { moderationLimits } from '../../shared/config'
 import { formatExact, formatPlural } from '../../shared/format'
 import { communityPath, contentPath, moderationLogPath, postPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import { describeText, type FormDefinition, type FormState } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey } from '../frame/read-form'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { Pager } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 import { WrittenText } from '../parts/written-text'
@@ -88,10 +88,10 @@ const Case: FC<{ row: CaseRow; now: number }> = ({ row, now }) => {
       <div class="by">
         <AccountLink name={authorName} kind={author.kind} />
         <a href={communityPath(row.community.name)}>m/{row.community.name}</a>
-        <a class="ul" href={contentPath(postId, commentId)}>
+        <TextLink href={contentPath(postId, commentId)}>
           {commentId !== null && 'reply in '}
           <bdi>{row.title}</bdi>
-        </a>
+        </TextLink>
         <strong>{formatPlural(row.reports, 'report', 'reports')}</strong>
         <RelativeTime at={row.since} now={now} />
       </div>
@@ -130,9 +130,7 @@ const Appeal: FC<{ row: AppealRow; now: number }> = ({ row, now }) => {
         </span>
         <a href={moderationLogPath(row.community.name)}>m/{row.community.name}</a>
         {row.postId !== null && (
-          <a class="ul" href={contentPath(row.postId, row.commentId)}>
-            Thread
-          </a>
+          <TextLink href={contentPath(row.postId, row.commentId)}>Thread</TextLink>
         )}
         <RelativeTime at={row.appealAt} now={now} />
       </div>
@@ -183,12 +181,12 @@ const DecisionForm: FC<{ id: string; action: string }> = ({ id, action }) => {
         />
       </div>
       <div class="acts">
-        <button type="submit" class="btn" name="decision" value="uphold">
+        <Submit name="decision" value="uphold">
           Reject appeal
-        </button>
-        <button type="submit" class="btn go" name="decision" value="reverse">
+        </Submit>
+        <Submit isMain name="decision" value="reverse">
           Reverse action
-        </button>
+        </Submit>
       </div>
     </form>
   )
@@ -222,12 +220,9 @@ export const ReportPage: FC<ReportPageProps> = (props) => {
     <Layout frame={frame} title={`Report a ${noun}`}>
       <h1>Report a {noun}</h1>
       <p class="lede">
-        By{' '}
-        <a class="ul" href={contentPath(postId, commentId)}>
-          {authorName}
-        </a>{' '}
-        in m/{communityName}. Its moderators see your name and the reason. The outcome appears in
-        your inbox.
+        By <TextLink href={contentPath(postId, commentId)}>{authorName}</TextLink> in m/
+        {communityName}. Its moderators see your name and the reason. The outcome appears in your
+        inbox.
       </p>
       <ErrorSummary problem={form.problem} />
       <form class="form up4" method="post" action={`${postPath(postId)}/report`}>
@@ -243,9 +238,7 @@ export const ReportPage: FC<ReportPageProps> = (props) => {
           maxlength={moderationLimits.reasonCharsMax}
         />
         <div class="acts">
-          <button type="submit" class="btn go">
-            Send report
-          </button>
+          <Submit isMain>Send report</Submit>
           <a class="meta" href={contentPath(postId, commentId)}>
             Cancel
           </a>
@@ -266,9 +259,7 @@ const SentPage: FC<ReportPageProps & { noun: string }> = (props) => (
       <a class="btn go" href={contentPath(props.postId, props.commentId)}>
         Back to the thread
       </a>
-      <a class="ul" href="/moderation/mine">
-        Your reports
-      </a>
+      <TextLink href="/moderation/mine">Your reports</TextLink>
     </div>
   </Layout>
 )
@@ -367,9 +358,9 @@ const Ban: FC<{ ban: BanRow; community: string; mayModerate: boolean }> = (props
             autocomplete="off"
           />
           <div class="acts">
-            <button type="submit" class="btn">
+            <Submit>
               Lift the {ban.kind} of {ban.account.name}
-            </button>
+            </Submit>
           </div>
         </form>
       )}
@@ -384,9 +375,9 @@ export const ActionLine: FC<{ row: ActionRow; now: number }> = ({ row, now }) =>
       <AccountLink name={row.moderator.name} kind={row.moderator.kind} />
       <span>{actionLabels[row.kind]}</span>
       {row.postId !== null && (
-        <a class="ul" href={contentPath(row.postId, row.commentId)}>
+        <TextLink href={contentPath(row.postId, row.commentId)}>
           a {row.commentId === null ? 'post' : 'reply'}
-        </a>
+        </TextLink>
       )}
       {row.postId !== null && <span>by</span>}
       <AccountLink name={row.account.name} kind={row.account.kind} />

@@ -1,9 +1,19 @@
-import type { FC } from 'hono/jsx'
+import type { FC, PropsWithChildren } from 'hono/jsx'
 import type { CommunityRow, ShownCommunity } from '../../hub/communities/queries'
 import type { AccountKind } from '../../hub/contract/hub'
 import { visibilityMarks } from '../../hub/rules/places'
 import { accountPath, avatarPath, mediaPath } from '../../shared/paths'
 import { Icon } from './meter'
+
+/** A link to what its text names, underlined. */
+export const TextLink: FC<PropsWithChildren<{ href: string | undefined }>> = ({
+  href,
+  children,
+}) => (
+  <a class="ul" href={href}>
+    {children}
+  </a>
+)
 
 /** The name and kind of an account, and its picture where the page read it. */
 export interface AccountRef {

@@ -1,6 +1,6 @@
 import type { FC, PropsWithChildren } from 'hono/jsx'
 import { type Cursor, encodeCursor } from '../../shared/cursor'
-import { type AccountRef, accountKindLabels } from './links'
+import { type AccountRef, accountKindLabels, TextLink } from './links'
 
 /** Link to the next page of a list; nothing on the last page, where `href` is null. */
 export const Pager: FC<PropsWithChildren<{ href: string | null }>> = ({ href, children }) =>
@@ -41,11 +41,7 @@ export const EmptyList: FC<EmptyListProps> = ({ things, unfiltered, more, childr
         children
       ) : (
         <>
-          Remove a filter, or{' '}
-          <a class="ul" href={unfiltered}>
-            show all {things}
-          </a>
-          .
+          Remove a filter, or <TextLink href={unfiltered}>show all {things}</TextLink>.
         </>
       )}
     </p>

@@ -1,6 +1,7 @@
 import type { FC } from 'hono/jsx'
 import { type BudgetLevel, type Thresholds, thresholds } from '../../hub/rules/budget-levels'
 import { formatShare } from '../../shared/format'
+import { Submit } from '../form/fields'
 
 const looks = {
   healthy: { name: 'ok', path: 'M5 .5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9z' },
@@ -129,8 +130,8 @@ interface ToggleFormProps {
 /** A button that starts or ends something; the form's field `on` is `yes` or `no`. */
 export const ToggleForm: FC<ToggleFormProps> = ({ action, isOn, labels }) => (
   <form method="post" action={action}>
-    <button type="submit" class="btn" name="on" value={isOn ? 'no' : 'yes'}>
+    <Submit name="on" value={isOn ? 'no' : 'yes'}>
       {isOn ? labels.end : labels.start}
-    </button>
+    </Submit>
   </form>
 )

@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import { limits } from '../../shared/config'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeText,
@@ -27,9 +27,7 @@ const SignInFirst: FC<{ id: string; next: string; what: string }> = ({ id, next,
  * form. It comes last: Enter in a field presses the first button.
  */
 export const PreviewButton: FC<{ sort?: ThreadSort }> = ({ sort = 'old' }) => (
-  <button class="btn" type="submit" formaction={withSort('/posts-preview', sort)}>
-    Preview
-  </button>
+  <Submit formaction={withSort('/posts-preview', sort)}>Preview</Submit>
 )
 
 interface PostComposerProps {
@@ -86,9 +84,7 @@ export const PostComposer: FC<PostComposerProps> = (props) => {
           <CommunityChoice communities={communities} form={form} />
           <Formatting />
           <AddImage />
-          <button class="btn go" type="submit">
-            Post
-          </button>
+          <Submit isMain>Post</Submit>
           <PreviewButton />
         </div>
       </form>
@@ -179,9 +175,7 @@ export const ReplyComposer: FC<ReplyComposerProps> = (props) => {
             </a>
           )}
           <AddImage />
-          <button class="btn go" type="submit">
-            Reply
-          </button>
+          <Submit isMain>Reply</Submit>
           <PreviewButton sort={sort} />
         </div>
       </form>

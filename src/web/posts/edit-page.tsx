@@ -13,7 +13,7 @@ import { changePost, postErrors, postUpdate, removePost } from '../../hub/posts/
 import { selectPost } from '../../hub/posts/queries'
 import { limits } from '../../shared/config'
 import { communityPath, contentPath, postPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeText,
@@ -133,7 +133,7 @@ async function deleteOwn(c: PageContext): Promise<Response> {
   return c.redirect(`${communityPath(communityName)}?deleted`, 303)
 }
 
-export type EditField = 'title' | 'content' | 'url'
+type EditField = 'title' | 'content' | 'url'
 type EditFormState = FormState<EditField>
 
 /** The form of a post that its author edits. */
@@ -184,9 +184,7 @@ const EditPage: FC<EditFormProps & { frame: Frame }> = ({ frame, ...edited }) =>
               : 'A deleted reply is gone for everybody. Replies to it stay.'}
           </p>
           <div class="acts">
-            <button class="btn" type="submit">
-              Delete {noun}
-            </button>
+            <Submit>Delete {noun}</Submit>
           </div>
         </form>
       </details>
@@ -234,9 +232,7 @@ export const EditForm: FC<EditFormProps> = ({ postId, commentId, form, base }) =
         }
       />
       <div class="acts">
-        <button class="btn go" type="submit">
-          Save
-        </button>
+        <Submit isMain>Save</Submit>
         <AddImage />
         <a class="meta" href={contentPath(postId, commentId)}>
           Cancel

@@ -5,7 +5,7 @@ import { type Uploaded, uploadImage } from '../../hub/media/actions'
 import { imageLimits } from '../../hub/media/images/clean-image'
 import type { AppError } from '../../shared/errors'
 import { mediaPath } from '../../shared/paths'
-import { ErrorSummary } from '../form/fields'
+import { ErrorSummary, Submit } from '../form/fields'
 import type { Frame } from '../frame/frame'
 import { ImageField, imageFormRule, isImageProblem, readImageForm } from '../frame/image-form'
 import { Layout } from '../frame/layout'
@@ -81,9 +81,7 @@ const ImagePage: FC<ImagePageProps> = ({ frame, problem, image }) => (
         </p>
       </div>
       <div class="acts">
-        <button class="btn go" type="submit">
-          Upload
-        </button>
+        <Submit isMain>Upload</Submit>
       </div>
     </form>
   </Layout>

@@ -1,6 +1,6 @@
 import type { FC } from 'hono/jsx'
 import type { NotWoken } from '../../hub/contract/hub'
-import type { FollowingRow } from '../../hub/inbox/following-queries'
+import type { FollowingRow } from '../../hub/inbox/queries'
 import type { WithdrawnQuestion } from '../../hub/inbox/stop-queries'
 import { countContinued } from '../../hub/moderation/reply-limit-actions'
 import type { LiftRow, NotWokenAgent } from '../../hub/moderation/reply-limit-queries'
@@ -11,17 +11,16 @@ import { findNearest } from '../../shared/find-nearest'
 import { formatPlural } from '../../shared/format'
 import { listMentionedNames } from '../../shared/markdown/render-markdown'
 import { accountPath, postPath, quietPath } from '../../shared/paths'
+import { Submit } from '../form/fields'
 import type { PageViewer } from '../frame/frame'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { Icon } from '../parts/meter'
 import { RelativeTime } from '../parts/times'
 import type { PausedAgent, QuietMention, ThreadActivation } from './post-queries'
 
 /** Link to what keeps an agent from answering in a thread. */
 const QuietLink: FC<{ name: string; postId: string }> = ({ name, postId }) => (
-  <a class="ul" href={quietPath(name, postId)}>
-    Why is {name} quiet?
-  </a>
+  <TextLink href={quietPath(name, postId)}>Why is {name} quiet?</TextLink>
 )
 
 /** Says that a paused agent has an open task in this thread, and when it continues. */
@@ -79,9 +78,7 @@ export const LiftForm: FC<{
   const names = [...new Set(continued.map(({ name }) => name))].join(', ')
   return (
     <form class="acts meta up3" method="post" action={`${postPath(postId)}/lifted-limits`}>
-      <button type="submit" class="btn">
-        Lift limit once
-      </button>
+      <Submit>Lift limit once</Submit>
       <span>
         Wakes {names}. Agents can write{' '}
         {formatPlural(limits.replyLimit, 'more comment', 'more comments')} here. The runs are for
@@ -140,11 +137,8 @@ export const MisspeltNotice: FC<{ of: MisspeltMention }> = ({ of: { name, neares
     <div>
       <strong>Nobody here is called @{name}</strong>
       <p>
-        Did you mean{' '}
-        <a class="ul" href={accountPath(nearest)}>
-          @{nearest}
-        </a>
-        ? Mention it in a reply.
+        Did you mean <TextLink href={accountPath(nearest)}>@{nearest}</TextLink>? Mention it in a
+        reply.
       </p>
     </div>
   </div>
@@ -200,9 +194,7 @@ export const RefusalNotice: FC<{ of: ThreadActivation; limits: ReplyLimits }> = 
       </strong>
       <p>
         {formatReplyRefusal(of.replyRefusal, limits)}{' '}
-        <a class="ul" href={`/activations/${of.id}`}>
-          View run
-        </a>
+        <TextLink href={`/activations/${of.id}`}>View run</TextLink>
       </p>
     </div>
   </div>

@@ -37,7 +37,7 @@ import {
   sendPage,
 } from '../frame/send-page'
 import { FirstMessageForm, MessageComposer } from '../messages/messages-page'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { Prose } from '../parts/prose'
 import { PostComposer, postForm, ReplyComposer, replyForm } from './composer'
 import { EditForm, postEditForm } from './edit-page'
@@ -295,9 +295,7 @@ const AccountLine: FC<{ of: OwnAccount; requester: string }> = ({ of, requester 
   ) : (
     <p>
       At {of.service} it acts as @{requester}, and no account is connected there.{' '}
-      <a class="ul" href={connectPath(of.service)}>
-        Connect your account at {of.service}
-      </a>
+      <TextLink href={connectPath(of.service)}>Connect your account at {of.service}</TextLink>
     </p>
   )
 

@@ -16,7 +16,8 @@ import { postPath } from '../../shared/paths'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { Block } from '../parts/block'
+import { AccountLink, TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 
 /** Registers `GET /agents/:name/why-quiet`, with `?post=` about one thread. */
@@ -63,9 +64,9 @@ const QuietPage: FC<QuietPageProps> = ({ frame, name, thread, gates }) => {
         {thread && (
           <>
             {' in '}
-            <a class="ul" href={postPath(thread.id)}>
+            <TextLink href={postPath(thread.id)}>
               <bdi>{thread.title ?? 'Removed post'}</bdi>
-            </a>
+            </TextLink>
           </>
         )}
       </p>
@@ -76,8 +77,7 @@ const QuietPage: FC<QuietPageProps> = ({ frame, name, thread, gates }) => {
 }
 
 const GateTable: FC<{ title: string; gates: Gate[] }> = ({ title, gates }) => (
-  <section class="block">
-    <h2>{title}</h2>
+  <Block title={title}>
     <table class="tbl fold">
       <TableHead columns={['Gate', 'State', 'Why']} />
       <tbody>
@@ -91,12 +91,7 @@ const GateTable: FC<{ title: string; gates: Gate[] }> = ({ title, gates }) => (
               {fact}
               {(fix !== null || link !== null) && (
                 <p class="meta">
-                  {fix}{' '}
-                  {link !== null && (
-                    <a class="ul" href={link}>
-                      {toLinkLabel(link)}
-                    </a>
-                  )}
+                  {fix} {link !== null && <TextLink href={link}>{toLinkLabel(link)}</TextLink>}
                 </p>
               )}
             </td>
@@ -104,5 +99,5 @@ const GateTable: FC<{ title: string; gates: Gate[] }> = ({ title, gates }) => (
         ))}
       </tbody>
     </table>
-  </section>
+  </Block>
 )

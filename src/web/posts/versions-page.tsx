@@ -18,6 +18,7 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { DiffText } from '../parts/diff-text'
+import { TextLink } from '../parts/links'
 import { RelativeTime } from '../parts/times'
 
 /** Registers the page with the versions of a post, or of the comment that the query names. */
@@ -69,9 +70,9 @@ const VersionsPage: FC<VersionsPageProps> = ({ frame, of, versions }) => {
       <h1>Versions of a {noun}</h1>
       <p class="lede">
         What{' '}
-        <a class="ul" href={contentPath(of.postId, of.commentId)}>
+        <TextLink href={contentPath(of.postId, of.commentId)}>
           the {noun} by {of.authorName}
-        </a>{' '}
+        </TextLink>{' '}
         says, and said before each edit.
       </p>
       <ol class="up4" reversed>

@@ -7,11 +7,13 @@ import { type BlindCase, judgeCase, readBlindCase } from '../../hub/trials/trial
 import { AppError } from '../../shared/errors'
 import { formatPlural } from '../../shared/format'
 import { comparePath, trialPath } from '../../shared/paths'
+import { Submit } from '../form/fields'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { AnswerText } from '../parts/answer-text'
+import { Block } from '../parts/block'
 
 /** Registers the page where people compare the answers of a trial without knowing which is which. */
 export function registerComparePages(app: Hono<HubEnv>): void {
@@ -67,8 +69,7 @@ const ComparePage: FC<ComparePageProps> = ({ frame, trial, of }) => (
     {of.left > 0 && (
       <p class="meta up2">{formatPlural(of.left, 'case', 'cases')} left to compare</p>
     )}
-    <section class="block">
-      <h2>Question</h2>
+    <Block title="Question">
       {of.question !== '' && <AnswerText of={of.question} />}
       {of.note !== '' && (
         <dl class="def">
@@ -76,7 +77,7 @@ const ComparePage: FC<ComparePageProps> = ({ frame, trial, of }) => (
           <dd>{of.note}</dd>
         </dl>
       )}
-    </section>
+    </Block>
     {of.isSame ? <SameAnswer trial={trial} of={of} /> : <Choice trial={trial} of={of} />}
   </Layout>
 )
@@ -86,10 +87,9 @@ type SidesProps = Pick<ComparePageProps, 'trial' | 'of'>
 /** Shows the one answer that both gave: there is nothing to ask. */
 const SameAnswer: FC<SidesProps> = ({ trial, of }) => (
   <>
-    <section class="block">
-      <h2>Both answers</h2>
+    <Block title="Both answers">
       <AnswerText of={of.first} />
-    </section>
+    </Block>
     <p class="acts up5">
       <a class="btn" href={of.left > 0 ? comparePath(trial) : trialPath(trial)}>
         {of.left > 0 ? 'Next case' : 'Back to the trial'}
@@ -114,10 +114,10 @@ const Choice: FC<SidesProps> = ({ trial, of }) => (
     <form class="acts up5" method="post" action={comparePath(trial)}>
       <input type="hidden" name="case" value={of.id} />
       {choices.map(({ value, label, key }) => (
-        <button type="submit" class="btn" name="judgement" value={value} aria-keyshortcuts={key}>
+        <Submit name="judgement" value={value} aria-keyshortcuts={key}>
           {label}
           {key && <kbd>{key}</kbd>}
-        </button>
+        </Submit>
       ))}
     </form>
   </>

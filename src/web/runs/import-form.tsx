@@ -6,9 +6,10 @@ import { isUtf8 } from '../../shared/cut-text'
 import { AppError } from '../../shared/errors'
 import { formatCount } from '../../shared/format'
 import { activationPath, setPath } from '../../shared/paths'
-import { Field } from '../form/fields'
+import { Field, Submit } from '../form/fields'
 import { createForm } from '../form/form-state'
 import type { PageContext } from '../frame/send-page'
+import { TextLink } from '../parts/links'
 
 /** The rule of the form: its handler reads it, to say on the page of the set what is wrong with it. */
 export const importFormRule: EntryRule = { rate: 'write', body: 'image' }
@@ -96,9 +97,7 @@ export const ImportForm: FC<{ set: string; lines: string }> = ({ set, lines }) =
       placeholder={'{"activation_id": "...", "checks": [{"type": "contains", "value": "Friday"}]}'}
     />
     <div>
-      <button type="submit" class="btn">
-        Import cases
-      </button>
+      <Submit>Import cases</Submit>
     </div>
   </form>
 )
@@ -128,11 +127,7 @@ export const toAddedRuns = (runs: AddedRun[]): Added => ({
   refused: runs
     .filter(({ result }) => result === 'refused')
     .map(({ activationId, message }) => ({
-      label: (
-        <a class="ul" href={activationPath(activationId)}>
-          Run
-        </a>
-      ),
+      label: <TextLink href={activationPath(activationId)}>Run</TextLink>,
       message,
     })),
 })

@@ -30,25 +30,23 @@ import { activationPath, replayPath, trialCasePath, tryPath } from '../../shared
 import { addSkill, readDefinitionForm } from '../agents/agent-form'
 import { FileFields } from '../agents/edit-page'
 import { ProblemList } from '../agents/problem-list'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import { createForm, type FormProblem, toProblem } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
 import { AnswerText } from '../parts/answer-text'
+import { Block } from '../parts/block'
 import { DiffText } from '../parts/diff-text'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 import { describePromise, listRepeats, OfflineNote, toRepeats } from './replay-promise'
 
 /** Registers the pages that try a change of an agent on one of its runs, and show what came of it. */
 export function registerReplayPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/activations/:id/try',
-    page((c) => showTry(c)),
-  )
+  app.get('/activations/:id/try', page(showTry))
   app.post('/activations/:id/try', page(submitTry))
   app.get('/replays/:id', page(showReplay))
   app.post('/replays/:id/cancel', page(submitCancel))
@@ -208,15 +206,13 @@ const PromiseBlock: FC<TryPageProps> = ({ id, promise, repeats }) => (
       </p>
     )}
     <div class="acts up3">
-      <button type="submit" class="btn go" name="do" value="start">
+      <Submit isMain name="do" value="start">
         Start replay
-      </button>
-      <button type="submit" class="btn" name="do" value="preview">
+      </Submit>
+      <Submit name="do" value="preview">
         Check and preview cost
-      </button>
-      <a class="ul" href={activationPath(id)}>
-        Cancel
-      </a>
+      </Submit>
+      <TextLink href={activationPath(id)}>Cancel</TextLink>
     </div>
   </section>
 )
@@ -232,8 +228,7 @@ const statusNames: Record<ReplayStatus, string> = {
 /** Lists the replays of a run. */
 const Earlier: FC<{ rows: ReplayRow[]; now: number }> = ({ rows, now }) =>
   rows.length === 0 ? null : (
-    <section class="block">
-      <h2>Earlier replays</h2>
+    <Block title="Earlier replays">
       <ul class="list">
         {rows.map(({ id, status, requestedBy, createdAt }) => (
           <li>
@@ -247,7 +242,7 @@ const Earlier: FC<{ rows: ReplayRow[]; now: number }> = ({ rows, now }) =>
           </li>
         ))}
       </ul>
-    </section>
+    </Block>
   )
 
 interface ReplayPageProps {
@@ -319,9 +314,7 @@ const Progress: FC<ReplayPageProps> = ({ replay }) => {
         <noscript> Reload the page to update it.</noscript>
       </p>
       <form class="stop" method="post" action={`${replayPath(replay.row.id)}/cancel`}>
-        <button type="submit" class="btn">
-          Cancel replay
-        </button>
+        <Submit>Cancel replay</Submit>
       </form>
     </section>
   )
@@ -405,8 +398,7 @@ const Reused: FC<{ from: string | null }> = ({ from }) => (
 )
 
 const LaneTable: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => (
-  <section class="block">
-    <h2>Lanes</h2>
+  <Block title="Lanes">
     <table class="tbl fold">
       <TableHead
         columns={[
@@ -453,7 +445,7 @@ const LaneTable: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => (
         ))}
       </tbody>
     </table>
-  </section>
+  </Block>
 )
 
 /** Shows how the answers of the drafts differ from that of the definition of the run, and each answer whole. */
@@ -462,8 +454,7 @@ const Answers: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => {
   const baseline = done.find(({ lane }) => lane === 'baseline')
   const drafts = done.filter(({ lane }) => lane === 'candidate')
   return (
-    <section class="block">
-      <h2>Answers</h2>
+    <Block title="Answers">
       {baseline &&
         drafts.map((draft) => (
           <figure class="up3">
@@ -481,7 +472,7 @@ const Answers: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => {
           </div>
         ))}
       </div>
-    </section>
+    </Block>
   )
 }
 
@@ -509,8 +500,7 @@ const Calls: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => {
   const called = lanes.filter(({ lane, calls }) => lane !== 'observed' && calls.length > 0)
   if (called.length === 0) return null
   return (
-    <section class="block">
-      <h2>Tool calls</h2>
+    <Block title="Tool calls">
       {called.map((lane) => (
         <details id={`calls-${lane.lane}-${lane.sample}`} class="up2">
           <summary>
@@ -540,6 +530,6 @@ const Calls: FC<{ lanes: ViewedLane[] }> = ({ lanes }) => {
           </ol>
         </details>
       ))}
-    </section>
+    </Block>
   )
 }

@@ -2,6 +2,7 @@ import type { FC } from 'hono/jsx'
 import { formatPayers } from '../../hub/budgets/usage-view'
 import type { ReplayPromise } from '../../hub/replays/actions'
 import { formatCount, formatMoney } from '../../shared/format'
+import { TextLink } from '../parts/links'
 
 /** Says what something that replays runs can cost, after what it does, and whose budgets pay. */
 export function describePromise(
@@ -30,10 +31,7 @@ export function describePromise(
 export const OfflineNote: FC = () => (
   <p class="note up3">
     The built-in offline model answers by rules and follows no instructions: a change of the prompt
-    does not change its answers.{' '}
-    <a class="ul" href="/models">
-      Add a model
-    </a>
+    does not change its answers. <TextLink href="/models">Add a model</TextLink>
   </p>
 )
 

@@ -52,7 +52,7 @@ import {
 } from '../../shared/format'
 import type { AccountId } from '../../shared/ids'
 import { activationPath, commentPath, pastPostPath, postPath, tryPath } from '../../shared/paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeText,
@@ -66,6 +66,7 @@ import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { toLocalPath } from '../frame/requests'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { AccountLink } from '../parts/links'
 import { Prose } from '../parts/prose'
 import { PendingApproval } from '../parts/run-lines'
@@ -82,10 +83,7 @@ import {
 
 /** Registers `GET /activations/:id`, the page of an activation, and its forms. */
 export function registerActivationPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/activations/:id',
-    page((c) => showActivation(c)),
-  )
+  app.get('/activations/:id', page(showActivation))
   app.post('/activations/:id/stop', page(stopActivation))
   app.post('/activations/:id/open', page(openActivation))
   app.post('/activations/:id/feedback', page(rateActivation))
@@ -478,10 +476,9 @@ const TraceSections: FC<ActivationPageProps> = (props) => {
         )}
       </section>
       {trace.steps.length > 0 && (
-        <section class="block">
-          <h2>Cost by step</h2>
+        <Block title="Cost by step">
           <StepTable steps={trace.steps} spent={computeSpent(props)} />
-        </section>
+        </Block>
       )}
       <HookTable steps={trace.steps} />
       <NoteList notes={listNotes(trace)} startedAt={activation.startedAt} />
@@ -535,9 +532,7 @@ const OpenAsAdmin: FC<{ id: string; owners: string[]; form: OpeningFormState }> 
           maxlength={openings.reasonCharsMax}
         />
         <div>
-          <button type="submit" class="btn">
-            Open as admin
-          </button>
+          <Submit>Open as admin</Submit>
         </div>
       </form>
     </section>
@@ -687,8 +682,7 @@ const ChangesBlock: FC<{ changes: Changes[]; patches: Map<number, string> }> = (
   patches,
 }) =>
   changes.length === 0 ? null : (
-    <section class="block">
-      <h2>Changes</h2>
+    <Block title="Changes">
       <ul class="list tall">
         {changes.map((each) => (
           <li>
@@ -704,7 +698,7 @@ const ChangesBlock: FC<{ changes: Changes[]; patches: Map<number, string> }> = (
           </li>
         ))}
       </ul>
-    </section>
+    </Block>
   )
 
 const Patch: FC<{ changes: Changes; patch: string | undefined }> = ({ changes, patch }) => {
@@ -746,9 +740,7 @@ export const StopForm: FC<StopFormProps> = ({ viewer, activation, requesters, po
   return (
     <form class="stop" method="post" action={`${activationPath(activation.id)}/stop`}>
       {postId !== undefined && <input type="hidden" name="post_id" value={postId} />}
-      <button type="submit" class="btn" id={`stop-${activation.id}`}>
-        Stop {activation.agentName}
-      </button>
+      <Submit id={`stop-${activation.id}`}>Stop {activation.agentName}</Submit>
     </form>
   )
 }
@@ -815,15 +807,14 @@ const RatingForm: FC<FeedbackFormProps> = (props) => {
   const button = (value: 'up' | 'down', label: string) => {
     const isPressed = counts.ownValue === (value === 'up' ? 1 : -1)
     return (
-      <button
-        type="submit"
-        class={isPressed ? 'btn go' : 'btn'}
+      <Submit
+        isMain={isPressed}
         name="value"
         value={value}
         aria-pressed={isPressed ? 'true' : 'false'}
       >
         {label}
-      </button>
+      </Submit>
     )
   }
   return (
@@ -851,9 +842,9 @@ const RatingForm: FC<FeedbackFormProps> = (props) => {
           {button('up', 'Good answer')}
           {button('down', 'Bad answer')}
           {hasOwn && (
-            <button type="submit" class="btn" name="value" value="none">
+            <Submit name="value" value="none">
               Remove rating
-            </button>
+            </Submit>
           )}
         </div>
       </form>

@@ -21,6 +21,7 @@ import {
   formatShare,
   formatSpan,
 } from '../../shared/format'
+import { Block } from '../parts/block'
 import { TableHead } from '../parts/lists'
 
 /** Draws the timeline: one bar per step, below it the model call and each tool call, on one axis. */
@@ -380,8 +381,7 @@ const formatOffset = (ms: number): string => `at ${formatSpan(Math.max(0, ms))}`
 /** Shows the initial prompt, folded because it is long. */
 export const PromptBlock: FC<{ prompt: TraceView['prompt'] }> = ({ prompt }) =>
   prompt.length === 0 ? null : (
-    <section class="block">
-      <h2>Initial prompt</h2>
+    <Block title="Initial prompt">
       <ul class="list tall">
         {prompt.map((message, index) => (
           <li>
@@ -397,14 +397,13 @@ export const PromptBlock: FC<{ prompt: TraceView['prompt'] }> = ({ prompt }) =>
           </li>
         ))}
       </ul>
-    </section>
+    </Block>
   )
 
 /** Lists the notes of an activation: waits, retries, refusals and omissions. */
 export const NoteList: FC<{ notes: Note[]; startedAt: number }> = ({ notes, startedAt }) =>
   notes.length === 0 ? null : (
-    <section class="block">
-      <h2>Notes</h2>
+    <Block title="Notes">
       <ul class="list">
         {notes.map((note) => (
           <li>
@@ -413,7 +412,7 @@ export const NoteList: FC<{ notes: Note[]; startedAt: number }> = ({ notes, star
           </li>
         ))}
       </ul>
-    </section>
+    </Block>
   )
 
 /** Shows outcomes and total time of each hook; nothing when no hook ran. */
@@ -421,8 +420,7 @@ export const HookTable: FC<{ steps: StepView[] }> = ({ steps }) => {
   const rows = sumHooks(steps)
   if (rows.length === 0) return null
   return (
-    <section class="block">
-      <h2>Hooks</h2>
+    <Block title="Hooks">
       <table class="tbl fold">
         <TableHead columns={['Hook', 'Point', 'Outcomes', { right: 'Time' }]} />
         <tbody>
@@ -442,7 +440,7 @@ export const HookTable: FC<{ steps: StepView[] }> = ({ steps }) => {
           ))}
         </tbody>
       </table>
-    </section>
+    </Block>
   )
 }
 

@@ -23,7 +23,7 @@ import { decodeKeyset, encodeCursor } from '../../shared/cursor'
 import { formatCost, formatCount, formatExact, toIso } from '../../shared/format'
 import { runsPath } from '../../shared/paths'
 import { readFilter, requireFilter } from '../audit/audit-page'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeText,
@@ -39,6 +39,7 @@ import { Layout } from '../frame/layout'
 import { readFields, readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendCsv, sendPage } from '../frame/send-page'
 import { formatCsv } from '../parts/csv'
+import { TextLink } from '../parts/links'
 import { EmptyList, Pager, Suggestions } from '../parts/lists'
 import { Icon } from '../parts/meter'
 import { ActivationTable } from '../parts/run-lines'
@@ -47,10 +48,7 @@ import { addedPath, showSet } from './set-pages'
 
 /** Registers `GET /runs`, `/runs.csv` with the same filter, and the forms of saved views. */
 export function registerRunPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/runs',
-    page((c) => showRuns(c)),
-  )
+  app.get('/runs', page(showRuns))
   app.get('/runs.csv', page(downloadRuns))
   app.post('/runs/sets', page(submitRuns))
   app.post('/runs/views', page(saveRunView))
@@ -184,9 +182,7 @@ const RunsPage: FC<RunsPageProps> = (props) => {
           <h1>Runs</h1>
           <p class="lede">
             Newest first, without those that are private to others.{' '}
-            <a class="ul" href="/scheduler">
-              Who waits
-            </a>
+            <TextLink href="/scheduler">Who waits</TextLink>
           </p>
         </div>
         <div class="acts">
@@ -271,9 +267,7 @@ const AddToSet: FC<RunsPageProps> = ({ query, chosenForm: form, setNames }) => (
       />
       <Suggestions id="set-names" names={setNames} />
       <div>
-        <button type="submit" class="btn">
-          Add to set
-        </button>
+        <Submit>Add to set</Submit>
       </div>
     </form>
   </section>
@@ -358,9 +352,7 @@ const RunFilterForm: FC<{ typed: RunFilterValues }> = ({ typed }) => {
           <Field {...text} name="until" label="Before (UTC)" type="date" />
         </div>
       </details>
-      <button type="submit" class="btn">
-        Filter
-      </button>
+      <Submit>Filter</Submit>
     </form>
   )
 }
@@ -424,18 +416,14 @@ const RunViews: FC<RunViewsProps> = ({ viewer, views, query, form }) => {
               autocomplete="off"
             />
             <div>
-              <button type="submit" class="btn">
-                Save view
-              </button>
+              <Submit>Save view</Submit>
             </div>
           </form>
         )}
         {views.map((view) => (
           <form class="up2" method="post" action="/runs/views/delete">
             <input type="hidden" name="name" value={view.name} />
-            <button type="submit" class="btn">
-              Delete {view.name}
-            </button>
+            <Submit>Delete {view.name}</Submit>
           </form>
         ))}
       </details>

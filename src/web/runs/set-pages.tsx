@@ -30,7 +30,7 @@ import { AppError } from '../../shared/errors'
 import { formatCount, formatPlural } from '../../shared/format'
 import { activationPath, setPath, setsPath, trialPath } from '../../shared/paths'
 import { editPath, tryOnSetPath } from '../agents/agent-paths'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeText,
@@ -45,7 +45,8 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { Block } from '../parts/block'
+import { AccountLink, TextLink } from '../parts/links'
 import { Icon } from '../parts/meter'
 import { excerpt } from '../parts/prose'
 import { RelativeTime } from '../parts/times'
@@ -71,10 +72,7 @@ import {
 
 /** Registers the pages of the sets of an agent and of their cases, with their forms. */
 export function registerSetPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/a/:name/sets',
-    page((c) => showSets(c, emptySetForm)),
-  )
+  app.get('/a/:name/sets', page(showSets))
   app.post('/a/:name/sets', page(submitSet))
   app.get(
     '/sets/:id',
@@ -115,7 +113,11 @@ async function readOpener(c: PageContext): Promise<{ frame: Frame; caller: Calle
   return { frame, caller: { viewer: frame.viewer, reader: await readReader(c) } }
 }
 
-async function showSets(c: PageContext, form: SetFormState, status = 200): Promise<Response> {
+async function showSets(
+  c: PageContext,
+  form: SetFormState = emptySetForm,
+  status = 200,
+): Promise<Response> {
   const name = c.req.param('name') ?? ''
   const { frame, caller } = await readOpener(c)
   const sets = await listSets(c.var.context, caller, name)
@@ -300,10 +302,7 @@ const SetsPage: FC<SetsPageProps> = ({ frame, name, sets, form }) => (
         <p>
           <strong>No sets yet.</strong>
           Create one, or choose runs in the{' '}
-          <a class="ul" href={`/runs?agent=${encodeURIComponent(name)}`}>
-            list of runs
-          </a>
-          .
+          <TextLink href={`/runs?agent=${encodeURIComponent(name)}`}>list of runs</TextLink>.
         </p>
       </div>
     ) : (
@@ -320,19 +319,16 @@ const SetsPage: FC<SetsPageProps> = ({ frame, name, sets, form }) => (
         ))}
       </ul>
     )}
-    <section class="block">
-      <h2>New set</h2>
+    <Block title="New set">
       <ErrorSummary problem={form.problem} />
       <form class="form up3" method="post" action={setsPath(name)}>
         <FormKey />
         <NameField form={form} />
         <div>
-          <button type="submit" class="btn">
-            Create set
-          </button>
+          <Submit>Create set</Submit>
         </div>
       </form>
-    </section>
+    </Block>
   </Layout>
 )
 
@@ -377,21 +373,18 @@ const SetPage: FC<SetPageProps> = (props) => {
       {props.added && <AddedNote {...props.added} />}
       {props.lines && (
         <p class="up2">
-          <a class="ul" href="#import">
-            Correct the lines and import them again
-          </a>
+          <TextLink href="#import">Correct the lines and import them again</TextLink>
         </p>
       )}
-      <section class="block">
-        <h2>Cases</h2>
+      <Block title="Cases">
         {set.rows.length === 0 ? (
           <div class="empty">
             <p>
               <strong>No cases yet.</strong>
               Choose runs in the{' '}
-              <a class="ul" href={`/runs?agent=${encodeURIComponent(set.agentName)}`}>
+              <TextLink href={`/runs?agent=${encodeURIComponent(set.agentName)}`}>
                 list of runs
-              </a>{' '}
+              </TextLink>{' '}
               and add them to this set.
             </p>
           </div>
@@ -409,7 +402,7 @@ const SetPage: FC<SetPageProps> = (props) => {
             ))}
           </ul>
         )}
-      </section>
+      </Block>
       <Trials trials={trials} now={frame.now} />
       <Manage
         set={set}
@@ -473,14 +466,14 @@ const Case: FC<CaseProps> = ({ set, row, now, edited }) => (
     )}
     <div class="acts up2">
       {row.isVisible && !edited && (
-        <a class="ul" href={`${setPath(set.id)}?edit=${row.id}#case-${row.id}`}>
+        <TextLink href={`${setPath(set.id)}?edit=${row.id}#case-${row.id}`}>
           Edit<span class="vh"> the case</span>
-        </a>
+        </TextLink>
       )}
       <form method="post" action={`/cases/${encodeURIComponent(row.id)}/delete`}>
-        <button type="submit" class="btn">
+        <Submit>
           Remove<span class="vh"> the case</span>
-        </button>
+        </Submit>
       </form>
       <span class="meta">
         added <RelativeTime at={row.createdAt} now={now} />
@@ -540,12 +533,8 @@ const EditCase: FC<{ set: SetView; row: CaseRow } & CaseForm> = ({ set, row, for
       hint="A judge reads it, and people who compare answers. The agent does not see it."
     />
     <div class="acts">
-      <button type="submit" class="btn go">
-        Save case
-      </button>
-      <a class="ul" href={casePath(set.id, row.id)}>
-        Cancel
-      </a>
+      <Submit isMain>Save case</Submit>
+      <TextLink href={casePath(set.id, row.id)}>Cancel</TextLink>
     </div>
   </form>
 )
@@ -575,15 +564,12 @@ const formatCounts = (counts: ListedTrial['counts']): string =>
 /** Lists the trials of a set with what they found, the newest first. */
 const Trials: FC<{ trials: ListedTrial[]; now: number }> = ({ trials, now }) =>
   trials.length === 0 ? null : (
-    <section class="block">
-      <h2>Trials</h2>
+    <Block title="Trials">
       <ul class="list">
         {trials.map(({ id, status, requestedBy, createdAt, counts }) => (
           <li>
             <p class="by">
-              <a class="ul" href={trialPath(id)}>
-                {formatCounts(counts) || 'No case compared'}
-              </a>
+              <TextLink href={trialPath(id)}>{formatCounts(counts) || 'No case compared'}</TextLink>
               <span>{trialStatusNames[status]}, asked by</span>
               <AccountLink {...requestedBy} />
               <RelativeTime at={createdAt} now={now} />
@@ -591,7 +577,7 @@ const Trials: FC<{ trials: ListedTrial[]; now: number }> = ({ trials, now }) =>
           </li>
         ))}
       </ul>
-    </section>
+    </Block>
   )
 
 interface ManageProps {
@@ -625,9 +611,7 @@ const RenameOrDelete: FC<Pick<ManageProps, 'set' | 'renamed'>> = ({ set, renamed
       <form class="form up2" method="post" action={`${setPath(set.id)}/rename`}>
         <NameField form={renamed} />
         <div>
-          <button type="submit" class="btn">
-            Rename set
-          </button>
+          <Submit>Rename set</Submit>
         </div>
       </form>
     </details>
@@ -636,9 +620,7 @@ const RenameOrDelete: FC<Pick<ManageProps, 'set' | 'renamed'>> = ({ set, renamed
       <form class="form up2" method="post" action={`${setPath(set.id)}/delete`}>
         <p>Its cases and trials are deleted too. The runs stay.</p>
         <div>
-          <button type="submit" class="btn">
-            Delete set
-          </button>
+          <Submit>Delete set</Submit>
         </div>
       </form>
     </details>

@@ -24,10 +24,12 @@ import {
 } from '../../shared/format'
 import { comparePath, replayPath, setPath, trialPath } from '../../shared/paths'
 import { draftPath, heldPath } from '../agents/agent-paths'
+import { Submit } from '../form/fields'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { AccountLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { StatusShape } from '../parts/meter'
@@ -185,9 +187,7 @@ const Progress: FC<{ trial: TrialView }> = ({ trial }) => {
         <noscript> Reload the page to update it.</noscript>
       </p>
       <form class="stop" method="post" action={`${trialPath(id)}/cancel`}>
-        <button type="submit" class="btn">
-          Cancel trial
-        </button>
+        <Submit>Cancel trial</Submit>
       </form>
     </section>
   )
@@ -294,8 +294,7 @@ const Sides: FC<{ trial: TrialView }> = ({ trial: { summary, repeats } }) => {
     ],
   ]
   return (
-    <section class="block">
-      <h2>Active and draft</h2>
+    <Block title="Active and draft">
       <table class="tbl fold">
         <TableHead columns={[{ hidden: 'What' }, { right: 'Active' }, { right: 'Draft' }]} />
         <tbody>
@@ -316,7 +315,7 @@ const Sides: FC<{ trial: TrialView }> = ({ trial: { summary, repeats } }) => {
         Active: the definition that was active when the trial began. Month: as many runs as in the
         30 days before it.
       </p>
-    </section>
+    </Block>
   )
 }
 

@@ -23,11 +23,13 @@ import { schedulerPages } from '../../shared/config'
 import { decodeKeyset, encodeCursor } from '../../shared/cursor'
 import { formatDuration, formatExact, formatMoney, formatPlural, toIso } from '../../shared/format'
 import { activationPath, communityPath, postPath } from '../../shared/paths'
+import { Submit } from '../form/fields'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { type PageContext, page, readPage, sendCsv, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { formatCsv } from '../parts/csv'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { Pager, TableHead } from '../parts/lists'
 import { Icon, StatusShape } from '../parts/meter'
 import { ElapsedTime } from '../parts/times'
@@ -101,10 +103,7 @@ const SchedulerPage: FC<SchedulerPageProps> = ({ frame, board, page }) => {
           <p class="lede">
             Mentions, replies and messages run first. Then agents explore in turns, the one that has
             been quiet longest first. Tasks at set times are on the page of their{' '}
-            <a class="ul" href="/agents">
-              agent
-            </a>
-            , under Schedules.
+            <TextLink href="/agents">agent</TextLink>, under Schedules.
           </p>
         </div>
         {isAdmin && <PauseAllForm isPaused={board.hub.isPaused} />}
@@ -122,10 +121,9 @@ const SchedulerPage: FC<SchedulerPageProps> = ({ frame, board, page }) => {
         </p>
       )}
       <Figures board={board} now={frame.now} />
-      <section class="block">
-        <h2>Running now</h2>
+      <Block title="Running now">
         <LeaseTable board={board} now={frame.now} />
-      </section>
+      </Block>
       <section class="block">
         <h2>
           Waiting <span class="meta">oldest first</span>
@@ -380,9 +378,7 @@ const AgentSection: FC<AgentSectionProps> = ({ board, page, now }) => (
           Name starts with
         </label>
         <input id="agent-name" name="name" value={page.name} maxlength={32} autocomplete="off" />
-        <button type="submit" class="btn">
-          Find
-        </button>
+        <Submit>Find</Submit>
       </form>
     </nav>
     {board.agents.length === 0 ? <NoAgents page={page} /> : <AgentTable board={board} now={now} />}
@@ -461,9 +457,7 @@ const AgentTable: FC<{ board: Board; now: number }> = ({ board, now }) => (
             {agent.exploration?.reason === 'budget' && (
               <>
                 {' '}
-                <a class="ul" href="/budgets">
-                  Budgets
-                </a>
+                <TextLink href="/budgets">Budgets</TextLink>
               </>
             )}
           </td>
@@ -567,18 +561,14 @@ const Key: FC<{ name: string }> = ({ name }) => (
 const PauseAllForm: FC<{ isPaused: boolean }> = ({ isPaused }) =>
   isPaused ? (
     <form class="acts" method="post" action="/scheduler/resume">
-      <button type="submit" class="btn go">
-        Resume all agents
-      </button>
+      <Submit isMain>Resume all agents</Submit>
     </form>
   ) : (
     <details class="ask">
       <summary class="btn">Pause all agents</summary>
       <form method="post" action="/scheduler/pause">
         <p>Agents start no new runs and make no model calls until an admin resumes them.</p>
-        <button type="submit" class="btn">
-          Pause all agents
-        </button>
+        <Submit>Pause all agents</Submit>
       </form>
     </details>
   )

@@ -10,18 +10,17 @@ import {
   selectHits,
   toSearchHit,
 } from '../../hub/search/queries'
-import { type SearchSpan, searchSpans, toSince } from '../../hub/search/spans'
 import { findSuggestion } from '../../hub/search/suggest'
-import { readSearchTerms } from '../../hub/search/terms'
+import { readSearchTerms, type SearchSpan, searchSpans, toSince } from '../../hub/search/terms'
 import { limits } from '../../shared/config'
 import { decodeCount, encodeCursor } from '../../shared/cursor'
 import { accountPath, commentPath, communityPath, postPath } from '../../shared/paths'
-import { Field } from '../form/fields'
+import { Field, Submit } from '../form/fields'
 import { createForm } from '../form/form-state'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { AccountLink, TextLink } from '../parts/links'
 import { Pager } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 
@@ -157,9 +156,7 @@ const SearchPage: FC<SearchPageProps> = (props) => {
             </label>
             <input id="search" type="search" name="q" value={q} placeholder="Search terms" />
             {type && <input type="hidden" name="type" value={type} />}
-            <button class="btn go" type="submit">
-              Search
-            </button>
+            <Submit isMain>Search</Submit>
           </div>
           <div class="filter up3">
             <Field form={form} name="community" label="Community" placeholder="Any" />
@@ -171,9 +168,7 @@ const SearchPage: FC<SearchPageProps> = (props) => {
       {props.isUnknown && (
         <p class="up4" role="status">
           There is no community <b>m/{community.replace(/^m\//i, '')}</b> that you can read.{' '}
-          <a class="ul" href="/m">
-            All communities
-          </a>
+          <TextLink href="/m">All communities</TextLink>
         </p>
       )}
       {!hasWords && isFiltered && <NoWords asked={asked} isUnknown={props.isUnknown} />}
@@ -191,16 +186,11 @@ const SearchPage: FC<SearchPageProps> = (props) => {
             {suggestion !== null && (
               <>
                 Did you mean{' '}
-                <a class="ul" href={searchPath({ ...asked, q: suggestion })}>
-                  {suggestion}
-                </a>
-                ?{' '}
+                <TextLink href={searchPath({ ...asked, q: suggestion })}>{suggestion}</TextLink>?{' '}
               </>
             )}
             {isFiltered || type ? (
-              <a class="ul" href={searchPath({ ...noFilter, q })}>
-                Remove the filters
-              </a>
+              <TextLink href={searchPath({ ...noFilter, q })}>Remove the filters</TextLink>
             ) : (
               'Try fewer or other words, or mention an agent in a post and ask it to search.'
             )}
@@ -236,20 +226,13 @@ const NoWords: FC<Pick<SearchPageProps, 'asked' | 'isUnknown'>> = ({ asked, isUn
         <>
           {' '}
           Everything by one account is on its page:{' '}
-          <a class="ul" href={accountPath(author)}>
-            @{author}
-          </a>
-          .
+          <TextLink href={accountPath(author)}>@{author}</TextLink>.
         </>
       )}
       {author === '' && community !== '' && !isUnknown && (
         <>
           {' '}
-          All posts are in{' '}
-          <a class="ul" href={communityPath(community)}>
-            m/{community}
-          </a>
-          .
+          All posts are in <TextLink href={communityPath(community)}>m/{community}</TextLink>.
         </>
       )}
     </p>

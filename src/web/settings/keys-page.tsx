@@ -4,7 +4,7 @@ import { type HubEnv, requireViewer } from '../../hub/http/page-entry'
 import { createKey, keyInput, removeKey } from '../../hub/sign-in/key-actions'
 import { type OwnKey, selectOwnExpiry, selectOwnKeys } from '../../hub/sign-in/key-queries'
 import { formatDay } from '../../shared/format'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -16,6 +16,8 @@ import {
 import type { Frame } from '../frame/frame'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
+import { TextLink } from '../parts/links'
 import { RelativeTime } from '../parts/times'
 import {
   assertSignedIn,
@@ -123,14 +125,10 @@ interface KeysPageProps {
 
 const KeysPage: FC<KeysPageProps> = ({ frame, form, keys, created, endsAt }) => (
   <SettingsLayout frame={frame} tab="keys" title="Keys" {...(created && { scripts: ['copy'] })}>
-    <section class="block">
-      <h2>Keys</h2>
+    <Block title="Keys">
       <p class="lede">
-        Programs use keys to act as you:{' '}
-        <a class="ul" href="/docs#mcp">
-          connect one
-        </a>
-        . Deleting a key ends the sessions that were opened with it.
+        Programs use keys to act as you: <TextLink href="/docs#mcp">connect one</TextLink>. Deleting
+        a key ends the sessions that were opened with it.
       </p>
       {created && <CreatedKey {...created} />}
       <ul class="list up4">
@@ -147,17 +145,16 @@ const KeysPage: FC<KeysPageProps> = ({ frame, form, keys, created, endsAt }) => 
             </div>
             <form method="post" action="/settings/keys/delete">
               <input type="hidden" name="id" value={key.id} />
-              <button class="btn" type="submit">
+              <Submit>
                 Delete<span class="vh"> {key.label}</span>
-              </button>
+              </Submit>
             </form>
           </li>
         ))}
       </ul>
       {keys.length === 0 && <p class="meta">You have no keys.</p>}
-    </section>
-    <section class="block">
-      <h2>New key</h2>
+    </Block>
+    <Block title="New key">
       <ErrorSummary problem={form.problem} />
       <form class="form up4" method="post" action="/settings/keys">
         <FormKey />
@@ -171,12 +168,10 @@ const KeysPage: FC<KeysPageProps> = ({ frame, form, keys, created, endsAt }) => 
           hint={formatExpiry(endsAt)}
         />
         <div>
-          <button class="btn go" type="submit">
-            Create key
-          </button>
+          <Submit isMain>Create key</Submit>
         </div>
       </form>
-    </section>
+    </Block>
   </SettingsLayout>
 )
 

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import type { FC } from 'hono/jsx'
-import { type HubEnv, requireViewer, toActor } from '../../hub/http/page-entry'
+import { type HubEnv, requireSession, requireViewer, toActor } from '../../hub/http/page-entry'
 import { saveNotificationSettings } from '../../hub/inbox/notification-actions'
 import { selectOwnSettings } from '../../hub/inbox/notification-queries'
 import {
@@ -24,11 +24,13 @@ import {
   sendTest,
 } from '../../hub/inbox/push-actions'
 import { type OwnDevice, selectOwnDevices } from '../../hub/inbox/push-queries'
+import { deleteAddress, setAddress } from '../../hub/mail/actions'
+import { addressInput } from '../../hub/mail/addresses'
 import { type OwnMail, selectOwnMail } from '../../hub/mail/queries'
 import { describeDevice } from '../../hub/sign-in/actions'
 import { createFeedToken, removeFeedToken } from '../../hub/sign-in/key-actions'
 import { selectOwnFeedToken } from '../../hub/sign-in/key-queries'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -40,10 +42,10 @@ import {
   toCheckboxText,
 } from '../form/form-state'
 import type { Frame } from '../frame/frame'
-import { readForm } from '../frame/read-form'
+import { FormKey, readForm, runFormOnce } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { RelativeTime, TimeUntil } from '../parts/times'
-import { type MailForms, MailSection, registerMailSection } from './mail-section'
 import {
   assertSignedIn,
   requireCredential,
@@ -56,10 +58,7 @@ const path = '/settings/notifications'
 
 /** Registers `/settings/notifications`: the viewer's browsers, what they are notified of, and the address of feeds. */
 export function registerNotificationSettings(app: Hono<HubEnv>): void {
-  app.get(
-    path,
-    settingsPage((c) => showNotifications(c, {})),
-  )
+  app.get(path, settingsPage(showNotifications))
   app.post(path, page(saveWanted))
   app.post(`${path}/devices`, page(sendDevice))
   app.post(
@@ -147,7 +146,7 @@ async function showNotifications(
     device?: DeviceFormState
     feedToken?: string
     mail?: MailForms
-  },
+  } = {},
   status = 200,
 ): Promise<Response> {
   const credential = await requireCredential(c)
@@ -316,8 +315,7 @@ function findMailProblems(own: OwnMail | undefined): string[] {
 }
 
 const Devices: FC<NotificationsProps> = ({ frame, devices, serverKey, device, tested }) => (
-  <section class="block">
-    <h2>Browsers</h2>
+  <Block title="Browsers">
     <p class="lede">
       Notifications go to these browsers, also while the hub is not open. Signing out of a browser
       removes it.
@@ -357,9 +355,7 @@ const Devices: FC<NotificationsProps> = ({ frame, devices, serverKey, device, te
           <input type="hidden" name="subscription" value="" />
           <Field form={device} name="label" label="Name" required maxlength={60} />
           <div>
-            <button class="btn go" type="submit">
-              Add this browser
-            </button>
+            <Submit isMain>Add this browser</Submit>
             <p class="bad" role="status" data-message />
           </div>
         </form>
@@ -368,7 +364,7 @@ const Devices: FC<NotificationsProps> = ({ frame, devices, serverKey, device, te
         <p class="meta">Adding a browser requires JavaScript.</p>
       </noscript>
     </div>
-  </section>
+  </Block>
 )
 
 const DeviceButton: FC<{ action: 'test' | 'delete'; id: string; text: string; label: string }> = (
@@ -376,10 +372,10 @@ const DeviceButton: FC<{ action: 'test' | 'delete'; id: string; text: string; la
 ) => (
   <form method="post" action={`/settings/notifications/devices/${props.action}`}>
     <input type="hidden" name="id" value={props.id} />
-    <button class="btn" type="submit">
+    <Submit>
       {props.text}
       <span class="vh"> {props.label}</span>
-    </button>
+    </Submit>
   </form>
 )
 
@@ -391,8 +387,7 @@ const hours = Array.from({ length: 24 }, (_, hour): [string, string] => [
 const Wanted: FC<NotificationsProps> = (props) => {
   const { frame, wanted, isUnset, mail, digestAt } = props
   return (
-    <section class="block">
-      <h2>What you are notified of</h2>
+    <Block title="What you are notified of">
       <p class="lede">What has no mark is in your inbox only.</p>
       <div class="up4">
         <ErrorSummary problem={wanted.problem} />
@@ -425,13 +420,11 @@ const Wanted: FC<NotificationsProps> = (props) => {
             {...(isUnset && { 'data-is-unset': '' })}
           />
           <div>
-            <button class="btn go" type="submit">
-              Save
-            </button>
+            <Submit isMain>Save</Submit>
           </div>
         </form>
       </div>
-    </section>
+    </Block>
   )
 }
 
@@ -480,8 +473,7 @@ const Choices: FC<{ form: WantedFormState; shown: readonly Channel[] }> = ({ for
 )
 
 const Feeds: FC<NotificationsProps> = ({ frame, feedSince, feedUrl }) => (
-  <section class="block">
-    <h2>Feeds</h2>
+  <Block title="Feeds">
     <p class="lede">
       A feed reader follows the hub, a community, an account or a thread: add <code>.atom</code> to
       the address of its page. It sees what everybody sees; with an address of your own it sees what
@@ -506,17 +498,133 @@ const Feeds: FC<NotificationsProps> = ({ frame, feedSince, feedUrl }) => (
     )}
     <div class="acts up4">
       <form method="post" action="/settings/feed-token">
-        <button class="btn" type="submit">
-          {feedSince === null ? 'Make an address' : 'Make a new address'}
-        </button>
+        <Submit>{feedSince === null ? 'Make an address' : 'Make a new address'}</Submit>
       </form>
       {feedSince !== null && (
         <form method="post" action="/settings/feed-token/delete">
-          <button class="btn" type="submit">
-            Delete the address
-          </button>
+          <Submit>Delete the address</Submit>
         </form>
       )}
     </div>
-  </section>
+  </Block>
+)
+
+const mailPath = '/settings/notifications/mail'
+const sectionPath = '/settings/notifications#mail'
+
+/** Forms of mail that were rejected. */
+interface MailForms {
+  address?: AddressFormState
+}
+
+type Show = (c: PageContext, forms: { mail: MailForms }, status: number) => Promise<Response>
+
+/** Registers the forms of mail. @param show renders the page of the section with forms that were rejected */
+function registerMailSection(app: Hono<HubEnv>, show: Show): void {
+  app.post(
+    mailPath,
+    page(async (c) => {
+      const read = readFormWith(addressInput, await readForm(c), addressForm)
+      try {
+        const { viewer, sessionId } = await requireSession(c)
+        if (!read.isValid) return show(c, { mail: { address: read.form } }, 400)
+        const { address } = read.value
+        await runFormOnce(c, viewer, 'mail.address', async () => {
+          await setAddress(c.var.context, { id: viewer.id, sessionId }, address)
+          return { address: address.address }
+        })
+        return c.redirect(sectionPath, 303)
+      } catch (error) {
+        const { form, status } = rejectForm(addressForm, read.form, error)
+        return show(c, { mail: { address: form } }, status)
+      }
+    }),
+  )
+  app.post(
+    `${mailPath}/delete`,
+    page(async (c) => {
+      const { viewer, sessionId } = await requireSession(c)
+      await deleteAddress(c.var.context, { id: viewer.id, sessionId })
+      return c.redirect(sectionPath, 303)
+    }),
+  )
+}
+
+type AddressFormState = FormState<'address'>
+const addressForm: FormDefinition<'address'> = {
+  rejected: 'The address was not saved.',
+  fields: { address: { message: 'Enter a mail address, such as ana@example.com.' } },
+}
+
+interface MailSectionProps {
+  now: number
+  /** Undefined: the account has no address. */
+  own: OwnMail | undefined
+  forms: MailForms
+}
+
+/** The address that the account is mailed at, and what it is mailed. */
+const MailSection: FC<MailSectionProps> = ({ now, own, forms }) => {
+  const address = forms.address ?? createForm({ address: '' })
+  return (
+    <section class="block" id="mail">
+      <h2>Mail</h2>
+      {own ? (
+        <OwnAddress own={own} now={now} />
+      ) : (
+        <p class="lede">
+          With a mail address you can be notified by mail, and sign in with a link that is sent to
+          it.
+        </p>
+      )}
+      <div class="up4">
+        <ErrorSummary problem={address.problem} />
+        <form class="form" method="post" action={mailPath}>
+          <FormKey />
+          <Field
+            form={address}
+            name="address"
+            type="email"
+            label={own ? 'Another address' : 'Mail address'}
+            required
+            autocomplete="email"
+            hint={
+              own
+                ? 'A link is sent to it, which confirms it. It replaces the one above at once.'
+                : 'A link is sent to it, which confirms it.'
+            }
+          />
+          <div>
+            <Submit>Send the link</Submit>
+          </div>
+        </form>
+      </div>
+    </section>
+  )
+}
+
+const OwnAddress: FC<{ own: OwnMail; now: number }> = ({ own, now }) => (
+  <div>
+    <p class="lede">
+      <strong>{own.address}</strong>{' '}
+      {own.confirmedAt === null ? (
+        'is not confirmed yet: open the link that was sent to it.'
+      ) : (
+        <>
+          confirmed <RelativeTime at={own.confirmedAt} now={now} />
+        </>
+      )}
+    </p>
+    {own.stoppedAt !== null && (
+      <div class="wrong up3">
+        <strong>
+          Mail to it was stopped <RelativeTime at={own.stoppedAt} now={now} />.
+        </strong>
+        <p>{own.reason} Enter an address that works, or the same one once it does.</p>
+      </div>
+    )}
+    <form class="up3" method="post" action={`${mailPath}/delete`}>
+      <Submit>Delete the address</Submit>
+    </form>
+  </div>
 )

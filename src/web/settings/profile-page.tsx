@@ -8,7 +8,7 @@ import { type HubEnv, requireSameOrigin, requireViewer, toActor } from '../../hu
 import { type LinkNotice, selectLinkNotices } from '../../hub/sign-in/queries'
 import { limits } from '../../shared/config'
 import type { AppError } from '../../shared/errors'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -20,6 +20,7 @@ import { type Frame, type PageViewer, themes } from '../frame/frame'
 import { imageFormRule, isImageProblem, PictureForm, readPictureForm } from '../frame/image-form'
 import { readForm } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage, setTheme } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { AccountMark } from '../parts/links'
 import { registerKeySettings } from './keys-page'
 import { registerNotificationSettings } from './notifications-page'
@@ -32,10 +33,7 @@ const themeInput = z.enum(themes)
 
 /** Registers `/settings`: profile, theme, ways to sign in, notifications, sessions, keys, webhooks and triggers of the viewer. */
 export function registerSettingsPages(app: Hono<HubEnv>): void {
-  app.get(
-    '/settings',
-    settingsPage((c) => showProfile(c, null)),
-  )
+  app.get('/settings', settingsPage(showProfile))
   app.post('/settings/profile', page(saveProfile))
   app.post('/settings/picture', page(savePicture, imageFormRule))
   app.post(
@@ -85,7 +83,7 @@ async function savePicture(c: PageContext): Promise<Response> {
  */
 async function showProfile(
   c: PageContext,
-  form: ProfileFormState | null,
+  form: ProfileFormState | null = null,
   status = 200,
   problem: AppError | null = null,
 ): Promise<Response> {
@@ -142,8 +140,7 @@ interface ProfilePageProps {
 const ProfilePage: FC<ProfilePageProps> = ({ frame, viewer, form, problem, notices }) => (
   <SettingsLayout frame={frame} tab="profile" title="Settings">
     <LinkNotices notices={notices} />
-    <section class="block">
-      <h2>Profile</h2>
+    <Block title="Profile">
       <p class="lede">Everybody who can read this hub sees your profile.</p>
       <div class="up4">
         <ErrorSummary problem={form.problem} />
@@ -151,15 +148,12 @@ const ProfilePage: FC<ProfilePageProps> = ({ frame, viewer, form, problem, notic
           <Field form={form} name="display_name" label="Display name" autocomplete="name" />
           <Field form={form} as="textarea" name="description" label="Description" rows={4} />
           <div>
-            <button class="btn go" type="submit">
-              Save
-            </button>
+            <Submit isMain>Save</Submit>
           </div>
         </form>
       </div>
-    </section>
-    <section class="block">
-      <h2>Picture</h2>
+    </Block>
+    <Block title="Picture">
       <div class="ident up4">
         <AccountMark {...viewer} size="xl" />
         <PictureForm
@@ -168,9 +162,8 @@ const ProfilePage: FC<ProfilePageProps> = ({ frame, viewer, form, problem, notic
           problem={problem}
         />
       </div>
-    </section>
-    <section class="block">
-      <h2>Theme</h2>
+    </Block>
+    <Block title="Theme">
       <form class="form up4" method="post" action="/settings/theme">
         <Field
           form={createForm({ theme: frame.theme })}
@@ -180,11 +173,9 @@ const ProfilePage: FC<ProfilePageProps> = ({ frame, viewer, form, problem, notic
           options={themeLabels}
         />
         <div>
-          <button class="btn" type="submit">
-            Save
-          </button>
+          <Submit>Save</Submit>
         </div>
       </form>
-    </section>
+    </Block>
   </SettingsLayout>
 )

@@ -13,7 +13,6 @@ import {
   endSession,
 } from '../../hub/sign-in/actions'
 import { listProviders, type Provider, unlinkIdentity } from '../../hub/sign-in/identity-actions'
-import { type OwnIdentity, selectOwnIdentities } from '../../hub/sign-in/identity-queries'
 import {
   addPasskey,
   addPasskeyInput,
@@ -21,16 +20,19 @@ import {
   startAddingPasskey,
   toRpId,
 } from '../../hub/sign-in/passkey-actions'
-import { type OwnPasskey, selectOwnPasskeys } from '../../hub/sign-in/passkey-queries'
 import {
   type LinkNotice,
+  type OwnIdentity,
+  type OwnPasskey,
   type SessionRow,
   selectLinkNotices,
+  selectOwnIdentities,
+  selectOwnPasskeys,
   selectOwnSessions,
 } from '../../hub/sign-in/queries'
 import { limits, signInLimits } from '../../shared/config'
 import { formatExact } from '../../shared/format'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -42,6 +44,7 @@ import type { Frame } from '../frame/frame'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { findBrowserOrigin, findSite } from '../frame/requests'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { LinkOrigin } from '../parts/links'
 import { RelativeTime } from '../parts/times'
 import {
@@ -56,10 +59,7 @@ const path = '/settings/sign-in'
 
 /** Registers `/settings/sign-in`: passkeys and linked accounts of the viewer. */
 export function registerSignInSettings(app: Hono<HubEnv>): void {
-  app.get(
-    path,
-    settingsPage((c) => showSignIn(c, null)),
-  )
+  app.get(path, settingsPage(showSignIn))
   app.post(`${path}/passkeys/options`, page(sendOptions))
   app.post(`${path}/passkeys`, page(sendPasskey))
   app.post(
@@ -108,7 +108,7 @@ async function sendPasskey(c: PageContext): Promise<Response> {
 /** @param form null: with the name of this device */
 async function showSignIn(
   c: PageContext,
-  form: PasskeyFormState | null,
+  form: PasskeyFormState | null = null,
   status = 200,
 ): Promise<Response> {
   const credential = await requireCredential(c)
@@ -161,8 +161,7 @@ const SignInSettingsPage: FC<SignInSettingsProps> = (props) => (
 )
 
 const Passkeys: FC<SignInSettingsProps> = ({ frame, form, passkeys, identities, rpId }) => (
-  <section class="block">
-    <h2>Passkeys</h2>
+  <Block title="Passkeys">
     <p class="lede">
       Sign in with the fingerprint, face or PIN of a device, or with a security key. Deleting a
       passkey signs out the browsers that used it.
@@ -198,9 +197,7 @@ const Passkeys: FC<SignInSettingsProps> = ({ frame, form, passkeys, identities, 
         <input type="hidden" name="response" value="" />
         <Field form={form} name="label" label="Name" required maxlength={60} />
         <div>
-          <button class="btn go" type="submit">
-            Add a passkey
-          </button>
+          <Submit isMain>Add a passkey</Submit>
           <p class="bad" role="status" data-message />
         </div>
       </form>
@@ -208,7 +205,7 @@ const Passkeys: FC<SignInSettingsProps> = ({ frame, form, passkeys, identities, 
         <p class="meta">Adding a passkey requires JavaScript.</p>
       </noscript>
     </div>
-  </section>
+  </Block>
 )
 
 const describeNone = (identities: readonly OwnIdentity[]): string =>
@@ -218,8 +215,7 @@ const describeNone = (identities: readonly OwnIdentity[]): string =>
 
 const Identities: FC<SignInSettingsProps> = ({ frame, identities, providers }) =>
   (identities.length > 0 || providers.length > 0) && (
-    <section class="block">
-      <h2>Linked accounts</h2>
+    <Block title="Linked accounts">
       <p class="lede">Accounts at other services that sign you in here.</p>
       <ul class="list up4">
         {identities.map((identity) => (
@@ -238,14 +234,12 @@ const Identities: FC<SignInSettingsProps> = ({ frame, identities, providers }) =
         {providers.map(({ id, label }) => (
           <li>
             <form method="post" action={`/settings/sign-in/${id}`}>
-              <button class="btn" type="submit">
-                Link {label}
-              </button>
+              <Submit>Link {label}</Submit>
             </form>
           </li>
         ))}
       </ul>
-    </section>
+    </Block>
   )
 
 interface UsedRow {
@@ -271,19 +265,16 @@ const Use: FC<{ row: UsedRow; verb: string; now: number }> = ({ row, verb, now }
 const DeleteForm: FC<{ action: string; row: UsedRow; verb: string }> = ({ action, row, verb }) => (
   <form method="post" action={action}>
     <input type="hidden" name="id" value={row.id} />
-    <button class="btn" type="submit">
+    <Submit>
       {verb}
       <span class="vh"> {row.label}</span>
-    </button>
+    </Submit>
   </form>
 )
 
 /** Registers `/settings/sessions`: where the viewer is signed in. */
 export function registerSessionSettings(app: Hono<HubEnv>): void {
-  app.get(
-    '/settings/sessions',
-    settingsPage((c) => showSessions(c, null)),
-  )
+  app.get('/settings/sessions', settingsPage(showSessions))
   app.post(
     '/settings/sessions/end',
     page(async (c) => {
@@ -315,7 +306,7 @@ async function createLink(c: PageContext): Promise<Response> {
   return showSessions(c, url.href)
 }
 
-async function showSessions(c: PageContext, link: string | null): Promise<Response> {
+async function showSessions(c: PageContext, link: string | null = null): Promise<Response> {
   const credential = await requireCredential(c)
   const { frame, answers } = await readPage(c, {
     sessions: selectOwnSessions(credential, c.var.context.clock.now()),
@@ -338,8 +329,7 @@ const SessionsPage: FC<SessionsPageProps> = ({ frame, sessions, link }) => (
     title="Sessions"
     {...(link !== null && { scripts: ['copy'] })}
   >
-    <section class="block">
-      <h2>Signed in on</h2>
+    <Block title="Signed in on">
       <ul class="list">
         {sessions.map((session) => (
           <li>
@@ -353,27 +343,24 @@ const SessionsPage: FC<SessionsPageProps> = ({ frame, sessions, link }) => (
             </div>
             <form method="post" action="/settings/sessions/end">
               <input type="hidden" name="id" value={session.id} />
-              <button class="btn" type="submit">
+              <Submit>
                 Sign out<span class="vh"> {session.label}</span>
-              </button>
+              </Submit>
             </form>
           </li>
         ))}
       </ul>
       {sessions.length > 1 && sessions.some(({ isCurrent }) => isCurrent) && (
         <form class="up4" method="post" action="/settings/sessions/end-others">
-          <button class="btn" type="submit">
-            Sign out everywhere else
-          </button>
+          <Submit>Sign out everywhere else</Submit>
         </form>
       )}
       <p class="meta up4">
         A session ends after {limits.sessionDays} days, or with the key, passkey or linked account
         that opened it.
       </p>
-    </section>
-    <section class="block">
-      <h2>Sign in on another device</h2>
+    </Block>
+    <Block title="Sign in on another device">
       {link === null ? (
         <>
           <p class="lede">
@@ -382,9 +369,7 @@ const SessionsPage: FC<SessionsPageProps> = ({ frame, sessions, link }) => (
           </p>
           <form class="up4" method="post" action="/settings/sessions/link">
             <FormKey />
-            <button class="btn" type="submit">
-              Create link
-            </button>
+            <Submit>Create link</Submit>
           </form>
         </>
       ) : (
@@ -398,15 +383,14 @@ const SessionsPage: FC<SessionsPageProps> = ({ frame, sessions, link }) => (
           </p>
         </div>
       )}
-    </section>
+    </Block>
   </SettingsLayout>
 )
 
 /** Shows the sign-in links that others created for the viewer's account. */
 export const LinkNotices: FC<{ notices: readonly LinkNotice[] }> = ({ notices }) =>
   notices.length > 0 && (
-    <section class="block">
-      <h2>Sign-in links by others</h2>
+    <Block title="Sign-in links by others">
       <ul class="list">
         {notices.map(({ by, createdAt }) => (
           <li>
@@ -419,5 +403,5 @@ export const LinkNotices: FC<{ notices: readonly LinkNotice[] }> = ({ notices })
         under <a href="/settings/sessions">Sessions</a> and delete what you did not add under{' '}
         <a href="/settings/sign-in">Sign-in</a>.
       </p>
-    </section>
+    </Block>
   )

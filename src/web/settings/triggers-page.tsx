@@ -30,7 +30,7 @@ import {
   communityTriggersPath,
   postPath,
 } from '../../shared/paths'
-import { Checkbox, ErrorSummary, Field } from '../form/fields'
+import { Checkbox, ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   describeText,
@@ -45,7 +45,8 @@ import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { Block } from '../parts/block'
+import { AccountLink, TextLink } from '../parts/links'
 import { Suggestions } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 import { selectHostedAgents } from '../posts/post-queries'
@@ -94,9 +95,9 @@ const triggerForm: FormDefinition<TriggerField> = {
 
 const exampleTemplate = 'New issue: {{ issue.title }} by {{ issue.user.login }}\n\n{{ issue.body }}'
 
-const emptyForm = (community = ''): TriggerFormState =>
+const emptyForm = (): TriggerFormState =>
   createForm({
-    community,
+    community: '',
     agent: '',
     takes_reviews: '',
     template: exampleTemplate,
@@ -134,8 +135,7 @@ const Triggers: FC<TriggersProps> = (props) => {
   const byTrigger = Map.groupBy(deliveries, ({ triggerId }) => triggerId)
   return (
     <>
-      <section class="block">
-        <h2>Triggers</h2>
+      <Block title="Triggers">
         <p class="lede">
           Another service sends to the address of a trigger. Its template makes a text of that,
           which is posted in the name of whoever created the trigger, or given to an agent as a task
@@ -159,16 +159,15 @@ const Triggers: FC<TriggersProps> = (props) => {
               : 'You see no triggers of this community.'}
           </p>
         )}
-      </section>
-      <section class="block">
-        <h2>New trigger</h2>
+      </Block>
+      <Block title="New trigger">
         <ErrorSummary problem={form.problem} />
         {frame.viewer?.kind === 'human' && frame.viewer.role !== 'guest' ? (
           <TriggerForm {...props} />
         ) : (
           <p class="meta">Only people who are members can create triggers.</p>
         )}
-      </section>
+      </Block>
     </>
   )
 }
@@ -228,9 +227,7 @@ const TriggerForm: FC<TriggersProps> = ({ form, community, places, agents }) => 
       required
     />
     <div>
-      <button class="btn go" type="submit">
-        Create trigger
-      </button>
+      <Submit isMain>Create trigger</Submit>
     </div>
   </form>
 )
@@ -326,9 +323,7 @@ const TriggerItem: FC<TriggerItemProps> = ({ frame, trigger, deliveries, url }) 
         {isOwn && (
           <form method="post" action={`${triggerPath(id)}/secret`}>
             <FormKey />
-            <button type="submit" class="btn">
-              New secret
-            </button>
+            <Submit>New secret</Submit>
           </form>
         )}
         <a class="btn" href={`${triggerPath(id)}/delete`}>
@@ -349,10 +344,7 @@ const Target: FC<{ trigger: Pick<TriggerRow, 'community' | 'agent' | 'takesRevie
     </>
   ) : (
     <>
-      Posts in{' '}
-      <a class="ul" href={communityPath(community.name)}>
-        m/{community.name}
-      </a>
+      Posts in <TextLink href={communityPath(community.name)}>m/{community.name}</TextLink>
     </>
   )
 
@@ -369,11 +361,7 @@ const Deliveries: FC<{ deliveries: readonly DeliveryRow[]; now: number }> = (pro
               <RelativeTime at={at} now={now} />
               {event !== null && ` (${event})`}: {outcomeLabels[outcome]}
               {note !== null && ` ${note}`}{' '}
-              {postId !== null && (
-                <a class="ul" href={postPath(postId)}>
-                  Open the post
-                </a>
-              )}
+              {postId !== null && <TextLink href={postPath(postId)}>Open the post</TextLink>}
             </span>
           </li>
         ))}
@@ -399,23 +387,18 @@ const outcomeLabels: Record<DeliveryRow['outcome'], string> = {
 /** Asks before a trigger is deleted. */
 const DeleteTriggerPage: FC<{ frame: Frame; trigger: TriggerRow }> = ({ frame, trigger }) => (
   <SettingsLayout frame={frame} tab="triggers" title="Delete trigger">
-    <section class="block">
-      <h2>Delete this trigger?</h2>
+    <Block title="Delete this trigger?">
       <form class="form wide" method="post" action={`${triggerPath(trigger.id)}/delete`}>
         <p class="lede">
           <Target trigger={trigger} />. What is sent to it starts nothing any more. Posts and runs
           stay.
         </p>
         <div class="acts up2">
-          <button type="submit" class="btn">
-            Delete trigger
-          </button>
-          <a class="ul" href={listPath(frame, trigger)}>
-            Cancel
-          </a>
+          <Submit>Delete trigger</Submit>
+          <TextLink href={listPath(frame, trigger)}>Cancel</TextLink>
         </div>
       </form>
-    </section>
+    </Block>
   </SettingsLayout>
 )
 
@@ -429,10 +412,7 @@ const listPath = ({ viewer }: Frame, { owner, community }: TriggerRow): string =
 export function registerTriggerSettings(app: Hono<HubEnv>): void {
   const ofCommunity = '/m/:name/settings/triggers'
   for (const path of [triggersPath, ofCommunity]) {
-    app.get(
-      path,
-      settingsPage((c) => show(c, {})),
-    )
+    app.get(path, settingsPage(show))
     app.post(path, page(add))
   }
   app.post(`${triggersPath}/:id/secret`, page(renew))
@@ -494,7 +474,7 @@ interface ShowOptions {
   status?: number
 }
 
-async function show(c: PageContext, options: ShowOptions): Promise<Response> {
+async function show(c: PageContext, options: ShowOptions = {}): Promise<Response> {
   const community = nameOf(c)
   const credential = await requireCredential(c)
   const now = c.var.context.clock.now()

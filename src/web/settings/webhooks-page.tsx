@@ -33,7 +33,7 @@ import {
 import { webhookLimits } from '../../shared/config'
 import { formatDuration, formatExact } from '../../shared/format'
 import { communitySettingsPath } from '../../shared/paths'
-import { Checkbox, ErrorSummary, Field } from '../form/fields'
+import { Checkbox, ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -45,6 +45,8 @@ import {
 import type { Frame } from '../frame/frame'
 import { FormKey, readForm, readFormActor } from '../frame/read-form'
 import { type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
+import { TextLink } from '../parts/links'
 import { Suggestions } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 import {
@@ -119,20 +121,14 @@ const WebhooksPage: FC<ListProps> = ({ frame, form, webhooks, community, places,
     title={community === null ? 'Webhooks' : `Webhooks of m/${community}`}
     {...(created && { scripts: ['copy'] })}
   >
-    <section class="block">
-      <h2>{community === null ? 'Webhooks' : `Webhooks of m/${community}`}</h2>
+    <Block title={community === null ? 'Webhooks' : `Webhooks of m/${community}`}>
       <p class="lede">
         A webhook sends what happens to another service, as far as its owner may read it.{' '}
-        <a class="ul" href="/docs/guides/webhooks#verify-a-message">
-          Verify its messages
-        </a>
-        .
+        <TextLink href="/docs/guides/webhooks#verify-a-message">Verify its messages</TextLink>.
         {community !== null && (
           <>
             {' '}
-            <a class="ul" href={communitySettingsPath(community)}>
-              Settings of m/{community}
-            </a>
+            <TextLink href={communitySettingsPath(community)}>Settings of m/{community}</TextLink>
           </>
         )}
       </p>
@@ -143,16 +139,15 @@ const WebhooksPage: FC<ListProps> = ({ frame, form, webhooks, community, places,
         ))}
       </ul>
       {webhooks.length === 0 && <p class="meta">There are no webhooks.</p>}
-    </section>
-    <section class="block">
-      <h2>New webhook</h2>
+    </Block>
+    <Block title="New webhook">
       <ErrorSummary problem={form.problem} />
       {canCreate(frame) ? (
         <NewWebhookForm form={form} community={community} places={places} />
       ) : (
         <p class="meta">Only people who are members can create webhooks.</p>
       )}
-    </section>
+    </Block>
   </SettingsLayout>
 )
 
@@ -198,9 +193,7 @@ const NewWebhookForm: FC<Pick<ListProps, 'form' | 'community' | 'places'>> = (pr
           ))}
       </fieldset>
       <div>
-        <button class="btn go" type="submit">
-          Create webhook
-        </button>
+        <Submit isMain>Create webhook</Submit>
       </div>
     </form>
   )
@@ -224,9 +217,7 @@ const formatPlace = ({ community }: WebhookRow): string =>
 const WebhookItem: FC<{ webhook: WebhookRow; now: number }> = ({ webhook, now }) => (
   <li>
     <div>
-      <a class="ul" href={webhookPath(webhook.id)}>
-        {webhook.url}
-      </a>
+      <TextLink href={webhookPath(webhook.id)}>{webhook.url}</TextLink>
       <p class="meta">
         {formatLabels[webhook.format]}, for {formatPlace(webhook)}, by {webhook.owner.name}, created{' '}
         <RelativeTime at={webhook.createdAt} now={now} />.
@@ -266,8 +257,7 @@ const WebhookPage: FC<WebhookProps> = ({ frame, webhook, deliveries, secret }) =
       title={`Webhook to ${webhook.url}`}
       {...(secret && { scripts: ['copy'] })}
     >
-      <section class="block">
-        <h2>{webhook.url}</h2>
+      <Block title={webhook.url}>
         <p class="lede">
           {formatLabels[webhook.format]}, for {formatPlace(webhook)}, by {webhook.owner.name}:{' '}
           {webhook.events.map((event) => eventLabels[event]).join(', ')}.
@@ -278,13 +268,11 @@ const WebhookPage: FC<WebhookProps> = ({ frame, webhook, deliveries, secret }) =
           <FormKey />
           <div class="acts up3">
             {isOwner && <OwnerButtons isDisabled={webhook.disabledAt !== null} />}
-            <a class="ul" href={`${webhookPath(webhook.id)}/delete`}>
-              Delete
-            </a>
+            <TextLink href={`${webhookPath(webhook.id)}/delete`}>Delete</TextLink>
           </div>
         </form>
         {isOwner && <p class="meta up2">For a day after “New secret” the old one signs, too.</p>}
-      </section>
+      </Block>
       <section class="block">
         <h2 id="deliveries">Last deliveries</h2>
         <ul class="list up4">
@@ -305,15 +293,15 @@ const WebhookPage: FC<WebhookProps> = ({ frame, webhook, deliveries, secret }) =
 
 const OwnerButtons: FC<{ isDisabled: boolean }> = ({ isDisabled }) => (
   <>
-    <button type="submit" class="btn" name="do" value="test">
+    <Submit name="do" value="test">
       Send a test
-    </button>
-    <button type="submit" class="btn" name="do" value="rotate">
+    </Submit>
+    <Submit name="do" value="rotate">
       New secret
-    </button>
-    <button type="submit" class="btn" name="do" value={isDisabled ? 'enable' : 'disable'}>
+    </Submit>
+    <Submit name="do" value={isDisabled ? 'enable' : 'disable'}>
       {isDisabled ? 'Enable' : 'Disable'}
-    </button>
+    </Submit>
   </>
 )
 
@@ -340,9 +328,9 @@ const DeliveryItem: FC<DeliveryProps> = ({ webhook, delivery, now, canResend }) 
       {canResend && event !== 'webhook.test' && (
         <form method="post" action={webhookPath(webhook.id)}>
           <input type="hidden" name="delivery" value={id} />
-          <button type="submit" class="btn" name="do" value="resend">
+          <Submit name="do" value="resend">
             Send again<span class="vh"> the delivery {id}</span>
-          </button>
+          </Submit>
         </form>
       )}
     </li>
@@ -363,12 +351,8 @@ const DeleteWebhookPage: FC<{ frame: Frame; webhook: WebhookRow }> = ({ frame, w
           a while, disable it.
         </p>
         <div class="acts up2">
-          <button type="submit" class="btn">
-            Delete webhook
-          </button>
-          <a class="ul" href={webhookPath(webhook.id)}>
-            Cancel
-          </a>
+          <Submit>Delete webhook</Submit>
+          <TextLink href={webhookPath(webhook.id)}>Cancel</TextLink>
         </div>
       </form>
     </section>
@@ -387,10 +371,7 @@ export function registerWebhookSettings(app: Hono<HubEnv>): void {
   app.post(ownPath, page(addWebhook))
   app.get(communityPage, page(show))
   app.post(communityPage, page(addWebhook))
-  app.get(
-    onePage,
-    settingsPage((c) => showWebhook(c)),
-  )
+  app.get(onePage, settingsPage(showWebhook))
   app.post(onePage, page(actOnWebhook))
   app.get(`${onePage}/delete`, settingsPage(askToDelete))
   app.post(

@@ -40,9 +40,9 @@ import {
   toRpId,
   usePasskeyInput,
 } from '../../hub/sign-in/passkey-actions'
-import { selectHasMovedPasskeys } from '../../hub/sign-in/passkey-queries'
+import { selectHasMovedPasskeys } from '../../hub/sign-in/queries'
 import { run } from '../../shared/db/batch'
-import { ErrorSummary, Field } from '../form/fields'
+import { ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -360,9 +360,7 @@ const LoginPage: FC<LoginPageProps> = ({ frame, form, providers, hasMoved, byMai
           <li>
             <form method="post" action={`/login/${id}`}>
               <input type="hidden" name="next" value={form.typed.next} />
-              <button class="btn" type="submit">
-                Sign in with {label}
-              </button>
+              <Submit>Sign in with {label}</Submit>
             </form>
           </li>
         ))}
@@ -385,9 +383,7 @@ const LoginPage: FC<LoginPageProps> = ({ frame, form, providers, hasMoved, byMai
           spellcheck={false}
         />
         <div>
-          <button class="btn" type="submit">
-            Sign in
-          </button>
+          <Submit>Sign in</Submit>
         </div>
       </form>
     </section>
@@ -415,9 +411,7 @@ const MailBlock: FC<{ form: MailFormState }> = ({ form }) => (
         autocomplete="email"
       />
       <div>
-        <button class="btn" type="submit">
-          Send a link
-        </button>
+        <Submit>Send a link</Submit>
       </div>
     </form>
   </section>
@@ -444,9 +438,7 @@ const PasskeyForm: FC<{ next: string }> = ({ next }) => (
   >
     <input type="hidden" name="next" value={next} />
     <input type="hidden" name="response" value="" />
-    <button class="btn go" type="submit">
-      Sign in with a passkey
-    </button>
+    <Submit isMain>Sign in with a passkey</Submit>
     <p class="bad" role="status" data-message />
   </form>
 )
@@ -490,9 +482,9 @@ const LinkPage: FC<LinkPageProps> = ({ frame, name, token, next }) => (
       <input type="hidden" name="token" value={token} />
       <input type="hidden" name="next" value={next} />
       <div>
-        <button class="btn go" type="submit" autofocus>
+        <Submit isMain autofocus>
           Continue as {name}
-        </button>
+        </Submit>
       </div>
     </form>
   </Layout>

@@ -17,11 +17,13 @@ import type {
 import type { ToolAdminApi } from '../../mcp-servers/contract/tool-admin'
 import { notFound } from '../../shared/errors'
 import { connectPath } from '../../shared/paths'
+import { Submit } from '../form/fields'
 import type { Frame } from '../frame/frame'
 import { Layout } from '../frame/layout'
 import { readForm } from '../frame/read-form'
 import { findBrowserOrigin, toLocalPath } from '../frame/requests'
 import { createFrame, type PageContext, page, readPage, sendPage } from '../frame/send-page'
+import { Block } from '../parts/block'
 import { RelativeTime } from '../parts/times'
 import { assertSignedIn, requireCredential, SettingsLayout } from '../settings/settings'
 import { ContinuePage } from '../sign-in/pages'
@@ -142,8 +144,7 @@ interface ConnectionsPageProps {
 /** The accounts at remote servers that the viewer has connected. */
 const ConnectionsPage: FC<ConnectionsPageProps> = ({ frame, notice, connected }) => (
   <SettingsLayout frame={frame} tab="connections" title="Connections">
-    <section class="block">
-      <h2>Connected accounts</h2>
+    <Block title="Connected accounts">
       <p class="lede">
         Accounts at other services that agents use in runs that you alone asked for. Nobody else's
         runs use them.
@@ -164,7 +165,7 @@ const ConnectionsPage: FC<ConnectionsPageProps> = ({ frame, notice, connected })
           <Connection account={account} now={frame.now} />
         ))}
       </ul>
-    </section>
+    </Block>
   </SettingsLayout>
 )
 
@@ -195,9 +196,9 @@ const Connection: FC<{ account: ConnectedAccount; now: number }> = ({ account, n
     </div>
     <form method="post" action="/settings/connections/disconnect">
       <input type="hidden" name="service" value={account.service} />
-      <button class="btn" type="submit">
+      <Submit>
         Disconnect<span class="vh"> {account.service}</span>
-      </button>
+      </Submit>
     </form>
   </li>
 )
@@ -237,9 +238,7 @@ const ConnectPage: FC<ConnectPageProps> = ({ frame, name, description, known, ne
       )}
       <form class="up4" method="post" action={connectPath(name)}>
         <input type="hidden" name="next" value={next} />
-        <button class="btn go" type="submit">
-          {isUsable ? 'Connect again' : 'Connect'}
-        </button>
+        <Submit isMain>{isUsable ? 'Connect again' : 'Connect'}</Submit>
       </form>
     </Layout>
   )

@@ -13,7 +13,7 @@ import type {
   ToolAdminApi,
 } from '../../mcp-servers/contract/tool-admin'
 import { outside } from '../../shared/config'
-import { Checkbox, ErrorSummary, Field } from '../form/fields'
+import { Checkbox, ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormProblem,
@@ -23,7 +23,8 @@ import {
   toLines,
 } from '../form/form-state'
 import { type PageContext, page } from '../frame/send-page'
-import { AccountLink } from '../parts/links'
+import { Block } from '../parts/block'
+import { AccountLink, TextLink } from '../parts/links'
 import { TableHead } from '../parts/lists'
 import { RelativeTime } from '../parts/times'
 import { handleAdminForm, readAdminPage, sendAdminPage } from './admin-page'
@@ -156,8 +157,7 @@ const CredentialsPage: FC<CredentialsPageProps> = (props) => {
       <div class="up4">
         <ErrorSummary problem={problem} />
       </div>
-      <section class="block">
-        <h2>Credentials</h2>
+      <Block title="Credentials">
         {credentials.length === 0 ? (
           <div class="empty">
             <p>
@@ -169,7 +169,7 @@ const CredentialsPage: FC<CredentialsPageProps> = (props) => {
           <CredentialTable {...props} />
         )}
         <AddCredential servers={servers} isRejected={props.isAdding} />
-      </section>
+      </Block>
       <section class="block" id="services">
         <h2>Services</h2>
         <ServiceTable services={services} />
@@ -264,16 +264,12 @@ const ChangeForms: FC<{ row: CredentialSummary }> = ({ row }) => (
         required
       />
       <div class="acts">
-        <button type="submit" class="btn">
-          Save new value
-        </button>
+        <Submit>Save new value</Submit>
       </div>
     </form>
     <form class="up3" method="post" action="/credentials/delete">
       <input type="hidden" name="name" value={row.name} />
-      <button type="submit" class="btn">
-        Delete {row.name}
-      </button>
+      <Submit>Delete {row.name}</Submit>
     </form>
   </details>
 )
@@ -328,9 +324,7 @@ const AddCredential: FC<AddCredentialProps> = ({ servers, isRejected }) => (
         <Text name="community" label="Community" hint="Leave empty for all communities." />
       </fieldset>
       <div class="acts">
-        <button type="submit" class="btn go">
-          Add credential
-        </button>
+        <Submit isMain>Add credential</Submit>
       </div>
     </form>
   </details>
@@ -575,14 +569,8 @@ const ServiceForm: FC<ServiceFormProps> = ({ servers, typed, isChange }) => {
           <Options form={form} />
         </fieldset>
         <div class="acts">
-          <button type="submit" class="btn">
-            {isChange ? 'Save' : 'Add service'}
-          </button>
-          {isChange && (
-            <a class="ul" href="/credentials#services">
-              Cancel
-            </a>
-          )}
+          <Submit>{isChange ? 'Save' : 'Add service'}</Submit>
+          {isChange && <TextLink href="/credentials#services">Cancel</TextLink>}
         </div>
       </form>
     </details>
@@ -708,9 +696,9 @@ const ServiceRow: FC<{ line: ServiceSummary }> = ({ line }) => (
       {line.credential ?? <span class="meta">the service’s only one</span>}
     </td>
     <td class="whole">
-      <a class="ul" href={changePath(line)}>
+      <TextLink href={changePath(line)}>
         Change<span class="vh"> {line.name}</span>
-      </a>
+      </TextLink>
       {line.is_built_in || (
         <details class="danger">
           <summary>
@@ -719,9 +707,9 @@ const ServiceRow: FC<{ line: ServiceSummary }> = ({ line }) => (
           <form class="up2" method="post" action="/credentials/services/delete">
             <input type="hidden" name="server" value={line.server} />
             <input type="hidden" name="name" value={line.name} />
-            <button type="submit" class="btn">
+            <Submit>
               Delete {line.server} / {line.name}
-            </button>
+            </Submit>
           </form>
         </details>
       )}

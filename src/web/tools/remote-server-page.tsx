@@ -12,7 +12,7 @@ import type {
 } from '../../mcp-servers/contract/tool-admin'
 import { formatCount, formatPlural } from '../../shared/format'
 import { connectPath, remoteServerPath, remoteToolPath } from '../../shared/paths'
-import { Checkbox, ErrorSummary, Field } from '../form/fields'
+import { Checkbox, ErrorSummary, Field, Submit } from '../form/fields'
 import {
   createForm,
   type FormDefinition,
@@ -20,6 +20,7 @@ import {
   type FormState,
   isChecked,
 } from '../form/form-state'
+import { TextLink } from '../parts/links'
 import { EmptyList, Pager, TableHead } from '../parts/lists'
 
 export const remotePath = '/tools/remote'
@@ -90,9 +91,7 @@ export const RemoteServerPage: FC<RemoteServerPageProps> = (props) => {
   return (
     <>
       <p>
-        <a class="ul" href={remotePath}>
-          Remote MCP servers
-        </a>
+        <TextLink href={remotePath}>Remote MCP servers</TextLink>
       </p>
       <h1>{server.name}</h1>
       <p class="lede">{server.description}</p>
@@ -149,9 +148,7 @@ const DeleteServer: FC<{ server: string }> = ({ server }) => (
       </summary>
       <form class="up2" method="post" action={`${remotePath}/remove`}>
         <input type="hidden" name="server" value={server} />
-        <button type="submit" class="btn">
-          Delete {server} and its tools
-        </button>
+        <Submit>Delete {server} and its tools</Submit>
       </form>
     </details>
   </div>
@@ -178,17 +175,17 @@ const Instructions: FC<{ server: RemoteServerText }> = ({ server }) => {
           <Lines text={offered} />
           <input type="hidden" name="server" value={name} />
           <input type="hidden" name="text" value={offered} />
-          <button type="submit" class="btn up2">
+          <Submit class="up2">
             Show to models<span class="vh">: instructions of {name}</span>
-          </button>
+          </Submit>
         </form>
       )}
       {instructions !== null && (
         <form class="up2" method="post" action={`${remotePath}/instructions`}>
           <input type="hidden" name="server" value={name} />
-          <button type="submit" class="btn">
+          <Submit>
             Hide from models<span class="vh">: instructions of {name}</span>
-          </button>
+          </Submit>
         </form>
       )}
     </details>
@@ -202,9 +199,7 @@ const FilterForm: FC<{ server: string; typed: ToolFilterValues }> = ({ server, t
       <Field form={form} name="q" id="words" label="Words" type="search" autocomplete="off" />
       <Field as="select" form={form} name="state" label="State" options={stateOptions} />
       <Field as="select" form={form} name="read_only" label="Server says" options={claims} />
-      <button type="submit" class="btn">
-        Filter
-      </button>
+      <Submit>Filter</Submit>
     </form>
   )
 }
@@ -243,15 +238,15 @@ const ToolsForm: FC<RemoteServerPageProps> = (props) => {
         <MappingFields server={server.name} typed={typed} />
       </fieldset>
       <div class="acts">
-        <button type="submit" class="btn" name="action" value="map">
+        <Submit name="action" value="map">
           Set grant and tier
-        </button>
-        <button type="submit" class="btn" name="action" value="hide">
+        </Submit>
+        <Submit name="action" value="hide">
           Hide
-        </button>
-        <button type="submit" class="btn" name="action" value="accept">
+        </Submit>
+        <Submit name="action" value="accept">
           Accept changes
-        </button>
+        </Submit>
       </div>
     </form>
   )
@@ -344,10 +339,8 @@ const ServerSteps: FC<ServerStepsProps> = (props) => {
       </li>
       <li>
         <b>{stepTitles.account}</b> With a{' '}
-        <a class="ul" href="/credentials">
-          credential of the hub
-        </a>
-        , or each person with an account of their own.
+        <TextLink href="/credentials">credential of the hub</TextLink>, or each person with an
+        account of their own.
         <div class="acts up2">
           <a class="btn" href={`${connectPath(server.name)}?next=${remoteServerPath(server.name)}`}>
             Connect your account<span class="vh"> at {server.name}</span>
@@ -390,9 +383,7 @@ const GiveTools: FC<ServerStepsProps> = ({ server: { name }, grants, agents }) =
             ))}
           </fieldset>
           <GrantFields grants={grants} />
-          <button type="submit" class="btn up2">
-            Give to these agents
-          </button>
+          <Submit class="up2">Give to these agents</Submit>
         </form>
       )}
     </>
@@ -429,9 +420,9 @@ const AllowTools: FC<ServerStepsProps> = ({ server: { name }, counts, version })
         <input type="hidden" name="read_only" value="on" />
         <input type="hidden" name="grant" value={`${name}:read`} />
         <input type="hidden" name="tier" value="read" />
-        <button type="submit" class="btn" name="action" value="map">
+        <Submit name="action" value="map">
           Allow all that only read
-        </button>
+        </Submit>
         <p class="meta up">
           Those of which the server says so. They get the grant <code>{`${name}:read`}</code>.
         </p>
@@ -543,9 +534,9 @@ const RefreshForm: FC<{ server: string; from: string }> = ({ server, from }) => 
   <form method="post" action={`${remotePath}/refresh`}>
     <input type="hidden" name="server" value={server} />
     {from === remotePath && <input type="hidden" name="from" value="list" />}
-    <button type="submit" class="btn">
+    <Submit>
       Refresh<span class="vh"> {server}</span>
-    </button>
+    </Submit>
   </form>
 )
 
@@ -680,9 +671,7 @@ const AddServerForm: FC<{ form: ServerForm | null; isOpen: boolean }> = (props) 
               />
             </fieldset>
             <div class="acts up3">
-              <button type="submit" class="btn">
-                Add server and read its tools
-              </button>
+              <Submit>Add server and read its tools</Submit>
             </div>
           </li>
           <li>

@@ -11,10 +11,11 @@ import type {
 } from '../../mcp-servers/contract/tool-admin'
 import { AppError, notFound } from '../../shared/errors'
 import { remoteServerPath, remoteToolPath } from '../../shared/paths'
-import { ErrorSummary } from '../form/fields'
+import { ErrorSummary, Submit } from '../form/fields'
 import { createForm, type FormProblem, rejectForm } from '../form/form-state'
 import { readFields } from '../frame/read-form'
 import { type PageContext, page } from '../frame/send-page'
+import { TextLink } from '../parts/links'
 import { handleAdminForm, type Rejection, readAdminPage, sendAdminPage } from './admin-page'
 import {
   type ChosenTool,
@@ -335,9 +336,7 @@ const RemoteToolPage: FC<RemoteToolPageProps> = ({ tool, problem, typed }) => {
   return (
     <>
       <p>
-        <a class="ul" href={remoteServerPath(tool.server)}>
-          Tools of {tool.server}
-        </a>
+        <TextLink href={remoteServerPath(tool.server)}>Tools of {tool.server}</TextLink>
       </p>
       <h1>
         <code>{tool.tool}</code>
@@ -352,9 +351,9 @@ const RemoteToolPage: FC<RemoteToolPageProps> = ({ tool, problem, typed }) => {
       {isWaiting && (
         <form class="up3" method="post" action={`${remotePath}/tools`}>
           <Choice tool={tool} />
-          <button type="submit" class="btn" name="action" value="accept">
+          <Submit name="action" value="accept">
             {tool.state === 'gone' ? 'Delete' : 'Accept change'}
-          </button>
+          </Submit>
         </form>
       )}
       <form class="form up4" method="post" action={`${remotePath}/tools`}>
@@ -363,13 +362,13 @@ const RemoteToolPage: FC<RemoteToolPageProps> = ({ tool, problem, typed }) => {
           <MappingFields server={tool.server} typed={typed} />
         </fieldset>
         <div class="acts">
-          <button type="submit" class="btn" name="action" value="map">
+          <Submit name="action" value="map">
             Set grant and tier
-          </button>
+          </Submit>
           {tool.grant !== null && (
-            <button type="submit" class="btn" name="action" value="hide">
+            <Submit name="action" value="hide">
               Hide
-            </button>
+            </Submit>
           )}
         </div>
       </form>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseBlocks } from '../../../src/agents/text/fence'
-import { combineJudgements, readJudgement } from '../../../src/hub/trials/judgements'
+import { combineJudgements, readJudgement } from '../../../src/hub/trials/verdicts'
 import { activationLimits, judgeLimits } from '../../../src/shared/config'
 import type { FakeAnswer } from '../../support/fake-model-wire'
 import { sample } from '../../support/sample'

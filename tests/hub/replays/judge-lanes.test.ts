@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import type { JudgeOrder } from '../../../src/hub/contract/hub'
-import { readJudgement } from '../../../src/hub/trials/judgements'
+import { readJudgement } from '../../../src/hub/trials/verdicts'
 import type { ActivationId } from '../../../src/shared/ids'
 import { usageOf } from '../runs/create-office'
 import { createReplays, type Replays } from './create-replays'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Judgement } from '../../../src/hub/contract/hub'
-import { combineJudgements, readJudgement } from '../../../src/hub/trials/judgements'
+import { combineJudgements, readJudgement } from '../../../src/hub/trials/verdicts'
 
 const says = (judgement: Judgement) => ({ says: judgement, reason: `It says ${judgement}.` })
 

@@ -13,7 +13,7 @@ import { SchedulerObjectBase } from '../../../src/agents/scheduler/scheduler-obj
 import { composeApp } from '../../../src/compose'
 import type { AccountId } from '../../../src/shared/ids'
 
-export { RateCounterObject } from '../../../src/hub/http/rate-counter-object'
+export { RateCounterObject } from '../../../src/hub/http/rate-limiter'
 export { LiveObject } from '../../../src/hub/live/live-object'
 
 type CrashEnv = Env & { CRASH_CONTROL: string }

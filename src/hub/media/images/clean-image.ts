@@ -31,7 +31,7 @@ const formats = [
 const isOf = (file: Uint8Array, { begins }: Format): boolean =>
   begins.every(([at, bytes]) => bytes.every((byte, index) => file[at + index] === byte))
 
-export type ImageType = (typeof formats)[number]['type']
+type ImageType = (typeof formats)[number]['type']
 
 /** An image without what it does not show, or why a file is none that the hub keeps. */
 export type CleanedImage =
