@@ -14,8 +14,8 @@ const flag = (fallback: boolean) =>
 const logLevels = ['error', 'warn', 'info', 'debug', 'trace'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** Model providers; the model registry implements each of them. */
-export const modelProviders = ['anthropic', 'openai', 'openai-compatible', 'workers-ai', 'offline']
+/** Names of model providers; the model registry implements each of them. */
+export const providerNames = ['anthropic', 'openai', 'openai-compatible', 'workers-ai', 'offline']
 
 /** In the place of a provider: the definition takes whichever model the hub has. */
 export const autoProvider = 'auto'
@@ -23,11 +23,11 @@ export const autoProvider = 'auto'
 const defaultModel = z
   .string()
   .regex(
-    new RegExp(`^(offline|(${modelProviders.join('|')})/\\S+)$`),
-    `must be offline or provider/model, where the provider is one of ${modelProviders.join(', ')}`,
+    new RegExp(`^(offline|(${providerNames.join('|')})/\\S+)$`),
+    `must be offline or provider/model, where the provider is one of ${providerNames.join(', ')}`,
   )
 
-const judgingProviders = modelProviders.filter((provider) => provider !== 'offline')
+const judgingProviders = providerNames.filter((provider) => provider !== 'offline')
 const judgeModel = z
   .string()
   .regex(

@@ -8,7 +8,7 @@ import {
 } from '../../shared/config'
 import { findExpressionMark } from '../../shared/glob'
 import { builtinTools } from '../../shared/runner-protocol'
-import { autoProvider, modelProviders } from '../../shared/settings'
+import { autoProvider, providerNames } from '../../shared/settings'
 import { executorTypes } from './executors'
 
 /**
@@ -35,7 +35,7 @@ const brain = z.strictObject({
     .max(60)
     .optional()
     .describe(
-      `One of ${modelProviders.join(', ')}, or ${autoProvider}: whichever model the hub has`,
+      `One of ${providerNames.join(', ')}, or ${autoProvider}: whichever model the hub has`,
     ),
   model: z
     .string()

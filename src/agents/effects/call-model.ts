@@ -36,13 +36,12 @@ import {
   toToolCaller,
   type Work,
 } from './effect-context'
+import { hashTools, measurePrompt } from './measure-prompt'
 import {
   addPromptSizes,
   affordableOutputTokens,
   boundPromptTokens,
   type CallPlan,
-  hashTools,
-  measurePrompt,
   measurePromptSize,
   type Prompt,
   type PromptTokens,

@@ -6,11 +6,11 @@ import type { Charge, LoadedFacts, LoopEvent, LoopEventOf } from '../loop/event'
 import { hasReadUntrusted } from '../loop/privacy'
 import { composeReplyText, isPass } from '../loop/reply'
 import type { Effect, Ending, LoopState } from '../loop/state'
+import { listCharges } from '../run/charges'
 import { countEvents } from '../run/counters'
 import { composeRecord, serializeRecord } from '../run/record'
 import type { RunEvent, RunLog } from '../run/run-event'
 import { describeProgress, toRunLog } from '../run/run-log'
-import { listCharges } from '../run/waterfall'
 import { type EffectContext, findLoadedFacts, notifyWatchers } from './effect-context'
 
 /** Commits the activation to the hub, then wakes agents that wait. */

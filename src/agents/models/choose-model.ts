@@ -2,7 +2,7 @@ import type { ModelConnection } from '../../hub/contract/hub'
 import { AppError } from '../../shared/errors'
 import { findNearest, formatUnknown } from '../../shared/find-nearest'
 import type { ModelProtocol } from '../../shared/runner-protocol'
-import { autoProvider, type Settings } from '../../shared/settings'
+import { autoProvider, providerNames, type Settings } from '../../shared/settings'
 import { catalogue } from './catalogue'
 import type { ModelChoice } from './model-port'
 import { type ModelProvider, modelProviders } from './providers/model-providers'
@@ -11,9 +11,6 @@ export interface ChosenModel {
   provider: string
   model: string
 }
-
-/** The names that a definition can give as provider, without `auto`. */
-const providerNames = [...Object.keys(modelProviders), 'offline']
 
 const offlineModel: ChosenModel = { provider: 'offline', model: 'extractive' }
 

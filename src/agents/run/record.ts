@@ -3,12 +3,13 @@ import { cutText, isLongerThan } from '../../shared/cut-text'
 import type { RunAccess, RunLogProblem, Trace } from '../contract/agents'
 import type { Charge, LoopEvent } from '../loop/event'
 import type { Ending } from '../loop/state'
+import { addCharges } from './charges'
 import { toRuntimeEvents } from './live-events'
 import { foldPlan } from './plan'
 import { redactRunLog } from './redact'
 import type { RunLog } from './run-event'
 import { toRunLog } from './run-log'
-import { addCharges, toWaterfall } from './waterfall'
+import { toWaterfall } from './waterfall'
 
 /** Changes with every change of `LoopEvent` that a reader of stored records must know about. */
 export const recordVersion = 4

@@ -2,7 +2,6 @@ import type { ActivationId } from '../../shared/ids'
 import type {
   TraceCompaction,
   TracePark,
-  TraceSpend,
   TraceStep,
   TraceTime,
   TraceTool,
@@ -12,6 +11,7 @@ import type { AdmittedCall } from '../loop/admit-calls'
 import type { Charge } from '../loop/event'
 import type { Effect } from '../loop/state'
 import { truncate } from '../text/truncate'
+import { sumSpend } from './charges'
 import type { ClosedCall, RunEvent, RunEventOf, RunLog } from './run-event'
 
 /**
@@ -459,37 +459,6 @@ function formatCharge(charge: Charge | null): string {
   const { inputTokens, outputTokens, microusd, isPriced } = charge
   const money = isPriced ? `$${(microusd / 1_000_000).toFixed(6)}` : 'without a price'
   return ` A call without an answer was charged ${inputTokens} tokens in and ${outputTokens} out, ${money}.`
-}
-
-/** A model call with its cost. */
-interface ChargedCall {
-  at: number
-  charge: Charge
-}
-
-/** Returns every model call that has a cost, also calls without an answer. */
-export const listCharges = (events: RunEvent[]): ChargedCall[] =>
-  events.flatMap((event) =>
-    'charge' in event && event.charge ? [{ at: event.at, charge: event.charge }] : [],
-  )
-
-/** Returns the sum of all charges of a run. */
-export function sumSpend(events: RunEvent[]): TraceSpend {
-  const sum = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, costMicrousd: 0, isPriced: true }
-  for (const { charge } of listCharges(events)) {
-    sum.inputTokens += charge.inputTokens
-    sum.cachedTokens += charge.cachedTokens
-    sum.outputTokens += charge.outputTokens
-    sum.costMicrousd += charge.microusd
-    if (!charge.isPriced) sum.isPriced = false
-  }
-  return sum
-}
-
-/** Returns the charges of events as one. */
-export function addCharges(events: RunEvent[]): Charge {
-  const { costMicrousd: microusd, ...sum } = sumSpend(events)
-  return { ...sum, microusd, reasoningTokens: 0, isEstimated: false, durationMs: 0 }
 }
 
 /** Characters of a text that a trace shows, before the trace is made to fit its limit. */

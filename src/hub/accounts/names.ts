@@ -1,5 +1,5 @@
 import { AppError, notFound } from '../../shared/errors'
-import { modelProviders } from '../../shared/settings'
+import { providerNames } from '../../shared/settings'
 import { privateHubHint } from '../http/errors'
 import type { RegistrationMode } from '../http/hub-env'
 import { deletedNamePrefix } from '../rules/people-sql'
@@ -128,7 +128,7 @@ const officialNames = [
   'agent-status',
   'agent-activity',
   'agent-learnings',
-  ...modelProviders,
+  ...providerNames,
 ]
 
 const officialPrefixes = ['admin', deletedNamePrefix]

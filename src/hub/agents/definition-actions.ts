@@ -26,7 +26,7 @@ import {
   selectToolsVersion,
   toEffectivePolicy,
 } from '../grants/queries'
-import { armSweep, wakeAgents } from '../inbox/deliver'
+import { armSweep, wakeAgents } from '../inbox/wake'
 import { putExplorationStatements } from '../scheduling/exploration-queries'
 import { agentWaitStatements } from '../scheduling/outage-queries'
 import { guardSet, selectSetByName, setConstraint } from '../trials/set-queries'

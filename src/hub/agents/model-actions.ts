@@ -13,12 +13,12 @@ import { AppError } from '../../shared/errors'
 import type { AccountId, ActivationId } from '../../shared/ids'
 import { knownFields } from '../../shared/known-fields'
 import { sha256 } from '../../shared/sha256'
+import { chargeStatements } from '../budgets/settle-queries'
 import type { Actor, ModelConnection } from '../contract/hub'
 import type { ActionContext } from '../database/action-context'
 import { recordAdminAction } from '../database/admin-log-queries'
 import { findStoredResult, runActionOnce, runOrReturnStored } from '../database/run-once'
 import type { PersonAnswer } from '../rules/people-sql'
-import { chargeStatements } from '../runs/commit-queries'
 import { refreshModels } from './definition-actions'
 import {
   deleteSingleCall,

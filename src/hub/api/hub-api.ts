@@ -61,7 +61,7 @@ import {
   endRunAttempt,
   markOwnAccount,
   selectRunning,
-} from '../runs/reply-queries'
+} from '../runs/attempt-queries'
 import { assignScheduledTasks } from '../scheduling/exploration'
 import { selectDiscoveredFor, toMatch } from '../scheduling/exploration-queries'
 import { hitTypes, selectHits, toSearchHit } from '../search/queries'

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { type Params, prepare, type Statement, write } from '../../shared/db/statement'
 import { addExcludedSql, insertSelect, updateSet } from '../../shared/db/write-sql'
 import type { ActivationId } from '../../shared/ids'
-import type { BudgetShortage, BudgetStatus } from '../contract/hub'
+import type { BudgetShortage, BudgetStatus, CommitRequest } from '../contract/hub'
 import { isTooLittleSql, type NeededColumns, toUsableLimit } from '../rules/budget-levels'
 import {
   holder,
@@ -29,6 +29,7 @@ import {
   usageEvents,
 } from '../schema/budgets'
 import { agents } from '../schema/definitions'
+import { posts } from '../schema/posts'
 import {
   accountSumsSql,
   changedBudget,
@@ -58,7 +59,7 @@ const isUnsettledSql = (activationId: SQLWrapper): SQL => sql`NOT EXISTS (
  * Selects the cost of the calls that are not settled yet, as one row in micro-dollars. So a call that
  * was settled when its activation was parked is not charged twice.
  */
-export const unsettledSql = ({ activationId, usage }: ReportedUsage): SQL => sql`
+const unsettledSql = ({ activationId, usage }: ReportedUsage): SQL => sql`
   SELECT coalesce(sum(u.value ->> 'costMicrousd'), 0) AS microusd
   FROM json_each(${usage}) u WHERE ${isUnsettledSql(activationId)}`
 
@@ -187,30 +188,84 @@ const prepareCountDays = (of: SpendingTable) =>
     )
   })
 
-const prepareSettlement = (of: SpendingTable) => [
+const countCost = prepare((v: Settlement) =>
+  write(
+    updateSet(
+      posts,
+      { agentsCostMicrousd: sql`${posts.agentsCostMicrousd} + new.microusd` },
+      sql`FROM (${unsettledSql(v)}) AS new
+      WHERE ${posts.id} = (SELECT ${x.postId} FROM ${activations} ${x}
+        WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'running')`,
+    ),
+  ),
+)
+
+const prepareInsertUsage = ({ from, row, task, postId }: SpendingTable) =>
+  prepare((v: Settlement) =>
+    write(
+      insertSelect(
+        usageEvents,
+        {
+          activationId: row.id,
+          call: sql`u.value ->> 'call'`,
+          accountId: row.agentId,
+          model: sql`u.value ->> 'model'`,
+          task,
+          postId,
+          communityId: row.communityId,
+          inputTokens: sql`u.value ->> 'inputTokens'`,
+          cachedTokens: sql`u.value ->> 'cachedTokens'`,
+          outputTokens: sql`u.value ->> 'outputTokens'`,
+          reasoningTokens: sql`u.value ->> 'reasoningTokens'`,
+          costMicrousd: sql`u.value ->> 'costMicrousd'`,
+          isPriced: sql`u.value ->> 'isPriced'`,
+          isEstimated: sql`u.value ->> 'isEstimated'`,
+          durationMs: sql`u.value ->> 'durationMs'`,
+          createdAt: sql`max(${v.now}, ${row.reservedAt})`,
+        },
+        sql`FROM ${from}, json_each(${v.usage}) u
+      WHERE ${row.id} = ${v.activationId} AND ${row.state} = 'running'`,
+        { verb: 'INSERT OR IGNORE' },
+      ),
+    ),
+  )
+
+/** Only calls without a usage event are charged and counted, so it is inserted last. */
+const prepareCharge = (of: SpendingTable) => [
   prepareChargeWindows(of),
   prepareChargeAccounts(of),
   prepareMarkCharged(of),
   prepareMarkAccounts(of),
   prepareCountDays(of),
+  prepareInsertUsage(of),
 ]
+const chargeOf = {
+  runs: [countCost, ...prepareCharge(spendingRuns)],
+  lanes: prepareCharge(spendingLanes),
+}
 
-const settlements = {
-  runs: prepareSettlement(spendingRuns),
-  lanes: prepareSettlement(spendingLanes),
+/** Calls of what runs, some of which may have been reported before. */
+type CallReport = Pick<CommitRequest, 'activationId' | 'usage' | 'now'>
+
+function toStatements(
+  by: keyof typeof chargeOf,
+  { activationId, usage, now }: CallReport,
+): Statement<void>[] {
+  if (usage.length === 0) return []
+  // Of a call that is reported twice, the first report counts.
+  const calls = new Map(usage.toReversed().map((each) => [each.call, each]))
+  const values = { activationId, usage: JSON.stringify([...calls.values()]), now }
+  return chargeOf[by].map((toStatement) => toStatement(values))
 }
 
 /**
- * Returns the statements that charge the calls of a running activation, or of a running lane of a replay, to every budget
- * that pays for them and count them in the days of usage. Only calls without a usage event are charged and counted:
- * run these before the statement that inserts the usage events, in the same batch.
- *
- * @param spent `usage` is a JSON list with one report of each call
+ * Returns the statements that charge the calls of a running activation, once each, to every budget that pays for them,
+ * to its thread and to the days of usage, and record them as usage events.
  */
-export const settleUsage = (
-  spent: { activationId: ActivationId; usage: string; now: number },
-  by: keyof typeof settlements,
-): Statement<void>[] => settlements[by].map((toStatement) => toStatement(spent))
+export const chargeStatements = (report: CallReport) => toStatements('runs', report)
+
+/** Returns the statements that do so with the calls of a running lane of a replay, which belongs to no thread. */
+export const chargeLaneStatements = (report: CallReport) => toStatements('lanes', report)
 
 const w = alias(budgetWindows, 'w')
 

@@ -15,9 +15,9 @@ import {
   runOnce,
   runOrReturnStored,
 } from '../database/run-once'
-import { armSweep, wakeAgents } from '../inbox/deliver'
 import { deferPushes } from '../inbox/push-actions'
 import { queuePushes } from '../inbox/push-queries'
+import { armSweep, wakeAgents } from '../inbox/wake'
 import { queueNotifications } from '../mail/queue-queries'
 import { deferMail } from '../mail/send-actions'
 import { assertNoCredentials } from '../rules/credential-patterns'

@@ -7,7 +7,7 @@ import type { Actor } from '../contract/hub'
 import type { ActionContext } from '../database/action-context'
 import { recordAdminAction } from '../database/admin-log-queries'
 import { type IdempotentResult, runOnce } from '../database/run-once'
-import { armSweep, wakeAgents } from '../inbox/deliver'
+import { armSweep, wakeAgents } from '../inbox/wake'
 import { agentCounters } from '../schema/system'
 import {
   type CounterRow,

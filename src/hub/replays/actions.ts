@@ -19,7 +19,7 @@ import {
   runOnce,
   runOrReturnStored,
 } from '../database/run-once'
-import { armSweep } from '../inbox/deliver'
+import { armSweep } from '../inbox/wake'
 import { openStoredTrace } from '../operations/archive-view'
 import { findTraceAccess, readTrace, type TraceView } from '../rules/traces'
 import type { budgetScopes } from '../schema/budgets'

@@ -4,7 +4,7 @@ import { batch, repeatAfterFault, run } from '../../shared/db/batch'
 import type { AccountId, ActivationId, TrialId } from '../../shared/ids'
 import type { Settings } from '../../shared/settings'
 import { selectBudgetsOfLane } from '../budgets/queries'
-import { findShortage } from '../budgets/settle-queries'
+import { chargeLaneStatements, findShortage } from '../budgets/settle-queries'
 import type {
   JudgeOrder,
   LaneCall,
@@ -21,7 +21,6 @@ import { openStoredTrace } from '../operations/archive-view'
 import { maskCredentials } from '../rules/credential-patterns'
 import { readJudgeSample } from '../rules/judge-samples'
 import { maskTrace } from '../rules/traces'
-import { chargeLaneStatements } from '../runs/commit-queries'
 import { actorReader } from '../viewers/reader'
 import {
   type Comparison,

@@ -8,8 +8,8 @@ import type { Actor } from '../contract/hub'
 import type { ActionContext } from '../database/action-context'
 import { recordAdminAction } from '../database/admin-log-queries'
 import { type IdempotentResult, runActionOnce } from '../database/run-once'
-import { armSweep, wakeAgents } from '../inbox/deliver'
 import { cancellationStatements, dropJoinedItems } from '../inbox/stop-queries'
+import { armSweep, wakeAgents } from '../inbox/wake'
 import {
   type CancellableActivation,
   deleteRunView,

@@ -15,9 +15,8 @@ import { addExcludedSql, bare, insertSelect, newIdSql, updateSet } from '../../s
 import type { Outcome } from '../../shared/errors'
 import type { AccountId, ActivationId, CommentId, PostId } from '../../shared/ids'
 import { requestsEndStatements } from '../approvals/write-queries'
-import { type SpendingTable, spendingLanes, spendingRuns } from '../budgets/queries'
 import { hasCrossedSql } from '../budgets/report-queries'
-import { insertRefusal, settleUsage, unsettledSql } from '../budgets/settle-queries'
+import { chargeStatements, insertRefusal } from '../budgets/settle-queries'
 import type { CommitRequest, NotifyRequest } from '../contract/hub'
 import { postTopic } from '../contract/live-event'
 import { unfiltered } from '../database/unfiltered-sql'
@@ -45,58 +44,8 @@ import { type ReplyText, replyStatements } from './reply-queries'
 /** Usage and trace that both COMMIT and PARK report. */
 type UsageReport = Pick<CommitRequest, 'activationId' | 'usage' | 'now' | 'trace'>
 
-/** `usage` is a JSON list of calls. */
-type ReportedUsage = Params<{ activationId: ActivationId; usage: string; now: number }>
-
 const x = alias(activations, 'x')
 const e = alias(usageEvents, 'e')
-
-const countCost = prepare((v: ReportedUsage) =>
-  write(
-    updateSet(
-      posts,
-      { agentsCostMicrousd: sql`${posts.agentsCostMicrousd} + new.microusd` },
-      sql`FROM (${unsettledSql(v)}) AS new
-      WHERE ${posts.id} = (SELECT ${x.postId} FROM ${activations} ${x}
-        WHERE ${x.id} = ${v.activationId} AND ${x.state} = 'running')`,
-    ),
-  ),
-)
-
-const prepareInsertUsage = ({ from, row, task, postId }: SpendingTable) =>
-  prepare((v: ReportedUsage) =>
-    write(
-      insertSelect(
-        usageEvents,
-        {
-          activationId: row.id,
-          call: sql`u.value ->> 'call'`,
-          accountId: row.agentId,
-          model: sql`u.value ->> 'model'`,
-          task,
-          postId,
-          communityId: row.communityId,
-          inputTokens: sql`u.value ->> 'inputTokens'`,
-          cachedTokens: sql`u.value ->> 'cachedTokens'`,
-          outputTokens: sql`u.value ->> 'outputTokens'`,
-          reasoningTokens: sql`u.value ->> 'reasoningTokens'`,
-          costMicrousd: sql`u.value ->> 'costMicrousd'`,
-          isPriced: sql`u.value ->> 'isPriced'`,
-          isEstimated: sql`u.value ->> 'isEstimated'`,
-          durationMs: sql`u.value ->> 'durationMs'`,
-          createdAt: sql`max(${v.now}, ${row.reservedAt})`,
-        },
-        sql`FROM ${from}, json_each(${v.usage}) u
-      WHERE ${row.id} = ${v.activationId} AND ${row.state} = 'running'`,
-        { verb: 'INSERT OR IGNORE' },
-      ),
-    ),
-  )
-
-const insertUsage = {
-  runs: prepareInsertUsage(spendingRuns),
-  lanes: prepareInsertUsage(spendingLanes),
-}
 
 const storeTrace = prepare((v: Params<{ activationId: ActivationId; trace: string }>) =>
   write(
@@ -116,28 +65,6 @@ const storeTrace = prepare((v: Params<{ activationId: ActivationId; trace: strin
 export function recordUsageStatements(report: UsageReport): Statement<void>[] {
   const { activationId, trace } = report
   return [...chargeStatements(report), storeTrace({ activationId, trace })]
-}
-
-type CallReport = Omit<UsageReport, 'trace'>
-
-/** Of a call that is reported twice, the first report counts. */
-const toReported = ({ activationId, usage, now }: CallReport) => {
-  const calls = new Map(usage.toReversed().map((each) => [each.call, each]))
-  return { activationId, usage: JSON.stringify([...calls.values()]), now }
-}
-
-/** Returns the statements that charge and record calls, without a trace. */
-export function chargeStatements(report: CallReport): Statement<void>[] {
-  if (report.usage.length === 0) return []
-  const values = toReported(report)
-  return [countCost(values), ...settleUsage(values, 'runs'), insertUsage.runs(values)]
-}
-
-/** Returns the statements that charge and record calls of a lane of a replay, while it runs. */
-export function chargeLaneStatements(report: CallReport): Statement<void>[] {
-  if (report.usage.length === 0) return []
-  const values = toReported(report)
-  return [...settleUsage(values, 'lanes'), insertUsage.lanes(values)]
 }
 
 /** Sets the totals of an activation to the sum of its recorded usage; part of a list of `SET`. */

@@ -34,7 +34,7 @@ import {
   runOnce,
   runOrReturnStored,
 } from '../database/run-once'
-import { armSweep } from '../inbox/deliver'
+import { armSweep } from '../inbox/wake'
 import {
   type Caller,
   canReplay,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hashTools, measurePrompt } from '../../../src/agents/effects/price-call'
+import { hashTools, measurePrompt } from '../../../src/agents/effects/measure-prompt'
 import type { Message } from '../../../src/agents/loop/message'
 
 const tool = (name: string) => ({ name, description: 'Does it.', inputSchema: { type: 'object' } })

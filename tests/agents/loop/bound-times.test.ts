@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { boundTimes, computeNextAlarm } from '../../../src/agents/alarm'
 import { initialState, type LoopState } from '../../../src/agents/loop/state'
-import { takeSlots } from '../../../src/hub/inbox/deliver'
+import { takeSlots } from '../../../src/hub/inbox/wake'
 import { activationLimits } from '../../../src/shared/config'
 import type { AccountId } from '../../../src/shared/ids'
 

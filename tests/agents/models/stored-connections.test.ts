@@ -3,7 +3,7 @@ import { findNameProblems } from '../../../src/agents/models/choose-model'
 import type { ModelChoice } from '../../../src/agents/models/model-port'
 import { createModelRegistry } from '../../../src/agents/models/registry'
 import type { ModelConnection } from '../../../src/hub/contract/hub'
-import { autoProvider, modelProviders, settingsSchema } from '../../../src/shared/settings'
+import { autoProvider, providerNames, settingsSchema } from '../../../src/shared/settings'
 import { question, request } from './fake-provider'
 
 const stored = (provider: string, more: Partial<ModelConnection> = {}): ModelConnection => ({
@@ -186,6 +186,6 @@ test.each<[ModelChoice, string | null]>([
 test('L27: an unknown provider far from any other is an error with all names', () => {
   const [problem] = findNameProblems({ provider: 'skynet' })
   expect(problem?.message).toBe(
-    `Unknown provider "skynet". Use one of ${[...modelProviders, autoProvider].join(', ')}`,
+    `Unknown provider "skynet". Use one of ${[...providerNames, autoProvider].join(', ')}`,
   )
 })
