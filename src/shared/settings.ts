@@ -332,15 +332,6 @@ export type Settings = z.infer<typeof settingsSchema>
 /** What keys of this hub begin with. Existing clients send `dialectKeyPrefix` in the place of the hub's own. */
 export type KeyPrefixes = Pick<Settings, 'ROOKERY_KEY_PREFIX'>
 
-/** Settings of which one is enough for agents to use a model provider. */
-export const providerSettings = [
-  'ANTHROPIC_API_KEY',
-  'OPENAI_API_KEY',
-  'OPENAI_COMPATIBLE_API_KEY',
-  'OPENAI_COMPATIBLE_BASE_URL',
-  'WORKERS_AI_API_KEY',
-] as const satisfies readonly (keyof Settings)[]
-
 /**
  * Returns the settings of a Worker's environment; empty strings count as not set.
  *

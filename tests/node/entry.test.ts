@@ -151,3 +151,9 @@ test("T7: the limits of the platform's bindings are those of the classes", () =>
   const { signIn: _signIn, register: _register, ...counted } = rateLimits
   expect(declared).toEqual(counted)
 })
+
+test('the Worker loads no module of Node when it starts', async () => {
+  const script = readFileSync(join(await buildWorker(), 'worker/worker.js'), 'utf8')
+  const imported = script.matchAll(/\b(?:from|import)"(node:[a-z/]+)"/g)
+  expect([...imported].map(([, name]) => name)).toEqual([])
+})

@@ -11,7 +11,7 @@ import { type Clock, systemClock, type Upstream, type UpstreamFinder } from '../
 import { type GatewayError, gatewayErrors, toErrorResponse, toRefusal } from './gateway-errors'
 import type { JsonObject } from './json-fields'
 import {
-  measurePrompt,
+  measureRequest,
   parseObject,
   type ReadRequest,
   readModelRequest,
@@ -144,7 +144,7 @@ async function count(protocol: ModelProtocol, request: Request): Promise<Respons
   const bytes = new Uint8Array(await request.arrayBuffer())
   const body = parseObject(bytes)
   if (!body) return toErrorResponse(protocol, gatewayErrors.notJson())
-  return Response.json({ input_tokens: measurePrompt(body, bytes).promptTokens })
+  return Response.json({ input_tokens: measureRequest(body, bytes).promptTokens })
 }
 
 /** Presents the model that the run uses, as its agent's object knows it. */

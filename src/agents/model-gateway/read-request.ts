@@ -39,7 +39,7 @@ export function readModelRequest(
       facts: {
         protocol,
         model: typeof body.model === 'string' ? body.model.slice(0, 200) : '',
-        ...measurePrompt(body, bytes),
+        ...measureRequest(body, bytes),
         outputTokens: readOutputTokens(protocol, body),
       },
       isStreamed: body.stream === true,
@@ -51,7 +51,7 @@ export function readModelRequest(
  * Returns the size of a prompt in tokens: an upper bound for any tokenizer, in which every byte is a token, and
  * an estimate. Pictures count by what providers make of them, not by their bytes.
  */
-export function measurePrompt(
+export function measureRequest(
   body: JsonObject,
   bytes: Uint8Array,
 ): Pick<ModelRequestFacts, 'promptTokensMax' | 'promptTokens'> {

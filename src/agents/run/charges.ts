@@ -28,7 +28,7 @@ export function sumSpend(events: RunEvent[]): TraceSpend {
 }
 
 /** Returns the charges of events as one. */
-export function addCharges(events: RunEvent[]): Charge {
+export function sumCharges(events: RunEvent[]): Charge {
   const { costMicrousd: microusd, ...sum } = sumSpend(events)
   return { ...sum, microusd, reasoningTokens: 0, isEstimated: false, durationMs: 0 }
 }

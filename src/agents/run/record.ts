@@ -3,7 +3,7 @@ import { cutText, isLongerThan } from '../../shared/cut-text'
 import type { RunAccess, RunLogProblem, Trace } from '../contract/agents'
 import type { Charge, LoopEvent } from '../loop/event'
 import type { Ending } from '../loop/state'
-import { addCharges } from './charges'
+import { sumCharges } from './charges'
 import { toRuntimeEvents } from './live-events'
 import { foldPlan } from './plan'
 import { redactRunLog } from './redact'
@@ -167,7 +167,7 @@ function omitSteps(record: RunRecord, bytesMax: number): string {
   for (let kept = steps >> 1; ; kept >>= 1) {
     const from = starts[kept] ?? events.length
     const to = kept === 0 ? events.length : (starts[steps - kept] ?? events.length)
-    const charge = addCharges(seen.slice(from, to))
+    const charge = sumCharges(seen.slice(from, to))
     const shorter: RunRecord = {
       ...record,
       events: [...events.slice(0, from), ...events.slice(to)],

@@ -97,7 +97,7 @@ export const isWorkingSql = (
 
 const notFollowing = sql.raw(`'${notFollowingRefusal}'`)
 
-interface ReplyTarget {
+interface RepliedTo {
   /** The author that the comment replies to. */
   to: SQLWrapper
   /** `reply`: to a comment of that account; `comment`: to its post. */
@@ -114,7 +114,7 @@ interface ReplyTarget {
  * then joins the run; and `refusal`. A task for an agent is only the reply of a person, while the agent follows
  * the thread or, below its own post, while nobody ended that.
  */
-export const replyTargetSql = (v: ThreadText, of: ReplyTarget): SQL => {
+export const replyTargetSql = (v: ThreadText, of: RepliedTo): SQL => {
   const inThread = { post: v.postId, agent: a.id, now: v.at }
   const isHeard = sql`iif(${of.type} = 'reply', ${followsSql(inThread, v.commentId)}, ${isNotEndedSql(inThread)})`
   return sql`

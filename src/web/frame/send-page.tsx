@@ -20,7 +20,7 @@ import { countQueue } from '../../hub/moderation/queue-queries'
 import type { Answers, Statements } from '../../shared/db/batch'
 import { wasStorageFull } from '../../shared/db/database-fault'
 import { AppError, type ErrorCode } from '../../shared/errors'
-import { providerSettings, type Settings } from '../../shared/settings'
+import type { Settings } from '../../shared/settings'
 import { ErrorSummary, Submit } from '../form/fields'
 import { toPageError } from '../form/form-state'
 import { type Frame, type Theme, themes } from './frame'
@@ -327,6 +327,15 @@ export const sendCsv = (c: PageContext, filename: string, text: string): Respons
     'content-disposition': `attachment; filename="${filename}"`,
     'x-content-type-options': 'nosniff',
   })
+
+/** Settings of which one is enough for agents to use a model provider. */
+const providerSettings = [
+  'ANTHROPIC_API_KEY',
+  'OPENAI_API_KEY',
+  'OPENAI_COMPATIBLE_API_KEY',
+  'OPENAI_COMPATIBLE_BASE_URL',
+  'WORKERS_AI_API_KEY',
+] as const satisfies readonly (keyof Settings)[]
 
 /** Returns true when no model provider is set up, so that every agent uses the offline model. */
 const isOfflineHub = (settings: Settings): boolean =>
