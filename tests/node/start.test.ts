@@ -2,9 +2,9 @@ import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readRunningHub } from '../../scripts/local-state.mjs'
+import { readRunningHub, root } from '../../scripts/local-state.mjs'
 import { describeLogLine } from '../../scripts/print-log.mjs'
 import { copyMigratedData } from './migrated-data.ts'
 import { isAlive, type Run, runScript, until } from './run-script'
@@ -313,4 +313,21 @@ describe('what a person can mend is one sentence', () => {
       expect(command.output()).toContain(sentence)
     }
   })
+})
+
+/** Returns the scripts that a module loads before any of its own lines run. */
+function listStaticImports(path: string, found = new Set<string>()): Set<string> {
+  if (found.has(path)) return found
+  found.add(path)
+  const imports = readFileSync(path, 'utf8').matchAll(/^(?:import|export|\}).* from '(\.[^']+)'$/gm)
+  for (const [, specifier = ''] of imports) listStaticImports(join(dirname(path), specifier), found)
+  return found
+}
+
+test('the start asks for the cache of compiled scripts before it loads TypeScript, whose compiler it needs no more then', () => {
+  const script = join(root, 'scripts/start.mjs')
+  expect(readFileSync(script, 'utf8')).toMatch(/^module\.enableCompileCache/m)
+  const loaded = [...listStaticImports(script)]
+  expect(loaded).toContain(join(root, 'scripts/local-state.mjs'))
+  expect(loaded.filter((path) => path.endsWith('.ts'))).toEqual([])
 })

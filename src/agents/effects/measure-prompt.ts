@@ -45,14 +45,16 @@ function measurePrefix(before: string[], after: string[]): number {
     }
     same += part.length
   }
-  return Math.floor((same / size) * 10000) / 10000
+  return Math.floor((same / size) * 10_000) / 10_000
 }
+
 function countCommonPrefix(one: string, other: string): number {
   const most = Math.min(one.length, other.length)
   let same = 0
   while (same < most && one[same] === other[same]) same++
   return same
 }
+
 function countPartChars(parts: string[]): number {
   let chars = 0
   for (const part of parts) chars += part.length
@@ -75,6 +77,7 @@ function listParts({ messages, tools }: Prompt): string[] {
   }
   return parts
 }
+
 function addCalls(parts: string[], message: Extract<Message, { role: 'assistant' }>): void {
   for (const { callId, name, arguments: args } of message.calls) parts.push(callId, name, args)
   if (message.providerParts) parts.push(message.providerParts)
@@ -92,6 +95,7 @@ export function hashTools(tools: Prompt['tools']): string {
   for (const tool of tools) hash = mix(hash, hashTool(tool))
   return hash.toString(36)
 }
+
 function hashTool(tool: Prompt['tools'][number]): number {
   const { name, description, inputSchema } = tool
   const known = hashed.get(inputSchema)
@@ -106,6 +110,7 @@ function hashTool(tool: Prompt['tools'][number]): number {
 /** FNV-1a, over units of any size. */
 const fnvOffset = 0x811c9dc5
 const mix = (hash: number, unit: number): number => Math.imul(hash ^ unit, 0x01000193) >>> 0
+
 function describeTool({ name, description, inputSchema }: Prompt['tools'][number]): string {
   let schema = described.get(inputSchema)
   if (schema === undefined) {
